@@ -69,8 +69,13 @@ def grid_of(table: Table) -> Grid:
 
 def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
     spec = table.number_format if isinstance(table.number_format, str) else table.number_format.get(name, ".3f")
-    words = method_words if name == "method" else partial(cell_of, spec=spec)
+    words = {"method": method_words, "estimand": _estimand}.get(name, partial(cell_of, spec=spec))
     return [Cell(words(value), _value(value)) for value in column]
+
+
+def _estimand(name: str) -> str:
+    """An estimand as people write it; its key is in the answer's JSON."""
+    return name.replace("_", " ").replace("youden", "Youden's J")
 
 
 def _kinds(column: pd.Series, name: str, *, more: bool) -> str:

@@ -97,8 +97,11 @@ def sentence(text: str) -> str:
 
 
 def further_warnings(answer: Comparison) -> list[str]:
-    """The warnings that are not the answer itself."""
-    return [text for text in answer.warnings if not text.startswith(("no human labels", "no human votes"))]
+    """The warnings that are not the answer itself, posteriors named in words."""
+    said = ("no human labels", "no human votes")
+    return [
+        _KEY.sub(lambda found: method_words(found[0]), text) for text in answer.warnings if not text.startswith(said)
+    ]
 
 
 def interval_words(row: Any, words: Callable[[float], str] = number, *, prob: float | None = None) -> str:
@@ -111,6 +114,17 @@ def interval_words(row: Any, words: Callable[[float], str] = number, *, prob: fl
     """
     ends = f"{words(row['lower'])} to {words(row['upper'])}"
     return ends if prob is None else f"{100 * prob:g} % interval {ends}"
+
+
+def percentage(share: float) -> str:
+    """A share of whole things.
+
+    Examples
+    --------
+    >>> percentage(0.125)
+    '12.5 %'
+    """
+    return f"{100 * share:.1f} %"
 
 
 def chance_words(p: float, draws: float) -> str:

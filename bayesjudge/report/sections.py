@@ -34,7 +34,7 @@ MOST_UNITS = 16
 DIGITS = 12
 #: Where people's labels came from, as the header of a page says it.
 LABELS = {
-    "human": "human labels, by the name of their column",
+    "human": "human labels, recognised by their column's name",
     "mapped": "human labels in a column that the user named",
 }
 #: Beginnings and parts of warnings that are about checks.

@@ -41,8 +41,13 @@ def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None =
     if "prob" in same and not math.isnan(frame["prob"].iloc[0]):
         caption = f"{caption} ({100 * frame['prob'].iloc[0]:.4g} % intervals)"
     kept = [name for name in frame.columns if name not in empty | same]
+    shown = frame[kept]
+    if "p_positive" in kept:
+        chances = [Chance(*one) for one in zip(frame["p_positive"], frame["ess"], strict=True)]
+        column = pd.Series(chances, index=frame.index, dtype=object)
+        shown = shown.assign(p_positive=column).rename(columns={"p_positive": "P(> 0)"})
     formats = {"n": ",.0f", "ess": ",.0f", "prob": ".4g"}
-    return Table(caption=caption, frame=frame[kept], number_format=formats, folded=folded, shown=MOST_COLUMNS)
+    return Table(caption=caption, frame=shown, number_format=formats, folded=folded, shown=MOST_COLUMNS)
 
 
 def _is_empty(column: pd.Series) -> bool:
@@ -55,6 +60,7 @@ def comparison_table(
     estimand: str,
     caption: str,
     methods: Sequence[str] | None = None,
+    first: str = "unit",
     number_format: str = ".3f",
     folded: bool | None = None,
 ) -> Table:
@@ -70,6 +76,8 @@ def comparison_table(
         What the table holds.
     methods : sequence of str, optional
         Columns from left to right, Bayesian ones first; ``"bayes:"`` represents all of these.
+    first : str
+        What a unit is.
     number_format : str
         Format of the numbers in the cells.
     folded : bool, optional
@@ -96,7 +104,7 @@ def comparison_table(
     rows = chosen.frame.drop_duplicates(["label", "method"]).set_index(["label", "method"])
     values = zip(rows["point"], rows["lower"], rows["upper"], strict=True)
     cells = {key: Interval(*value) for key, value in zip(rows.index, values, strict=True)}
-    columns: dict[str, list[object]] = {"unit": list(chosen.labels)}
+    columns: dict[str, list[object]] = {first: list(chosen.labels)}
     if chosen.truths:
         columns["truth"] = [chosen.truths.get(label, math.nan) for label in chosen.labels]
     for method in chosen.methods:

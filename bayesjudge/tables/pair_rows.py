@@ -63,9 +63,8 @@ def validate(
     rows, flip, dropped = _choose(coded)
     if not len(rows):
         raise InputError([_no_rows(f"only rows that cannot be used: {dropped}")])
-    twice = int((coded.codes["pair"].iloc[rows].value_counts() > 1).sum())
-    if twice:
-        messages += (f"{twice} pairs were judged in both orders: two verdicts each, one gain or loss a pair",)
+    if coded.codes["pair"].iloc[rows].duplicated().any():
+        messages += ("pairs judged in both orders have two verdicts each, but count as one gain or loss",)
     gap = np.full(len(table), np.nan) if gap is None else gap
     return _assemble(coded, rows, flip, gap), rows, dropped, warnings + messages
 

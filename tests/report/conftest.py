@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import bayesjudge as bj
 from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_trials, simulate_verdicts
+from bayesjudge.estimates import Estimates
 from bayesjudge.report import Comparison
 
 QUICK: dict[str, Any] = {"engine": "laplace", "draws": 100, "bootstrap": 50}
@@ -20,12 +23,28 @@ def _answer(question: str) -> Comparison:
     if question == "accuracy":
         table = simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts
         return bj.accuracy(table, pooling="shared", compare=False, **QUICK)
+    if question == "accuracy of many":
+        names = tuple(f"some-model-of-{k}b-chat" for k in range(12))
+        table = simulate_verdicts(
+            seed=3, models=names, accuracy=(0.6,) * 12, youden=(0.6,) * 12, labelled=0, unlabelled=40
+        ).verdicts
+        return bj.accuracy(table, pooling="shared", compare=False, **QUICK)
+    if question == "reliability of many":
+        one = _answer("reliability")
+        return replace(one, estimates=_nine(one.estimates), diagnostics=_nine(one.diagnostics), checks={})
     if question == "elo":
         log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=200, judges=1))
         return bj.elo(log.battles, engine="laplace", draws=100)
     if question == "reliability":
         return bj.reliability(simulate_trials(seed=4, items=8, trials=3).trials, **QUICK)
     return bj.audit(simulate_pairs(seed=1, n=60, verified=40, dimensions=2).pairs, engine="laplace", draws=100)
+
+
+def _nine(rows: Estimates) -> Estimates:
+    """The first judge's rows under nine long names."""
+    mine = rows.frame[rows.frame["judge"] == rows.frame["judge"].iloc[0]]
+    names = [f"claude-3-judge-2024022{k}" for k in range(9)]
+    return Estimates(pd.concat([mine.assign(unit=name, judge=name) for name in names], ignore_index=True))
 
 
 @pytest.fixture

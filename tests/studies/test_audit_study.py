@@ -385,7 +385,7 @@ def test_a_wholly_verified_log_is_answered_and_nothing_is_flipped(wholly_verifie
 def test_a_wholly_verified_log_has_its_screen_and_page(wholly_verified: Comparison, tmp_path: Path) -> None:
     passed = replace(wholly_verified, gate=replace(wholly_verified.gate, passed=True, reasons=()))
     said = " ".join(screen_of(passed).split())
-    assert "Every pair is verified: no verdict is reversed. Of other pairs like these, flip:" in said
+    assert "Every pair is verified, so no verdict is reversed. On other pairs like these, flipping pays:" in said
     assert "Consistency when verified" in said
     assert "unverified verdicts" not in said
     failed = replace(passed, gate=replace(passed.gate, passed=False, reasons=("R-hat is 2",)))

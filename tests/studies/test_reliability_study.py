@@ -269,7 +269,7 @@ def test_estimates_are_arranged_by_kind_with_bayesian_rows_first() -> None:
     assert second.frame["estimand"].unique().tolist() == ["kappa"]
 
 
-def test_a_plan_is_told_in_a_sentence() -> None:
+def test_a_plan_is_a_sentence() -> None:
     plan = pd.DataFrame(
         {
             "judge": "x",
@@ -284,8 +284,8 @@ def test_a_plan_is_told_in_a_sentence() -> None:
     )
     (sentence,) = plan_sentences(plan)
     assert sentence == (
-        "x: 7 more trials on 1 of 2 items, listed below, bring the expected wrong majorities from 0.50 to "
-        "0.30; spread evenly they would leave 0.36."
+        "x: 7 more trials on 1 of 2 items bring the expected wrong majorities from 0.50 to 0.30; "
+        "spread evenly they would leave 0.36."
     )
     (nothing,) = plan_sentences(plan.assign(extra=0))
     assert "no further trial" in nothing

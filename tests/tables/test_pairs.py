@@ -54,7 +54,7 @@ def test_both_orders_are_two_verdicts_that_know_whether_they_differ() -> None:
     assert pairs.frame[["item", "judge_prefers", "order"]].equals(frame[["item", "judge_prefers", "order"]])
     np.testing.assert_array_equal(pairs.frame["flip"], [1, 1, 0, 0, np.nan])
     np.testing.assert_array_equal(pairs.a[:, 0], [0, 2, 4, 6, 8])
-    assert "2 pairs were judged in both orders: two verdicts each" in pairs.warnings[0]
+    assert "pairs judged in both orders have two verdicts each" in pairs.warnings[0]
 
 
 def test_a_tie_in_either_order_is_left_out_and_a_flip_of_the_other() -> None:

@@ -160,7 +160,8 @@ def _side_by_side(answer: Comparison, overall: Estimates, estimand: str) -> list
         main = _main_methods(answer, part, estimand)
         there = part.where(estimand=estimand).frame["method"]
         methods = [*main, *(name for name in dict.fromkeys(there) if name not in main and not is_bayesian(name))]
-        tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption))
+        first = "model" if estimand.startswith("accuracy") else "difference"
+        tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption, first=first))
     return tables
 
 
@@ -221,7 +222,9 @@ def _judge(answer: Comparison) -> Section:
         comparison_table(found.where(judge=judge), estimand="effect", caption=f"Average effects{by_judge(judge)}")
         for judge in dict.fromkeys(found.frame["judge"])
     ]
-    text = [*([stability] if stability else []), *worth]
+    # Where it is a warning, that stands above.
+    text = [stability] if stability and not any(stability in one for one in answer.warnings) else []
+    text += worth
     return Section(title="The judge", text=text, figures=figures, tables=[*effects, *_columns(answer)])
 
 

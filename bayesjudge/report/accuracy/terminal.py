@@ -10,9 +10,10 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
+from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian
-from bayesjudge.report.accuracy.headline import PANEL, headline
-from bayesjudge.report.lead import oriented, usable
+from bayesjudge.report.accuracy.headline import PANEL, accuracies, headline
+from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.reading import estimand_in, quality_rows
 from bayesjudge.report.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name
 from bayesjudge.text import chance
@@ -47,6 +48,11 @@ def accuracy_screen(answer: Comparison, width: int) -> list[Table | str]:
     alone = [judge for judge in dict.fromkeys(answer.ranks["judge"]) if judge != PANEL]
     panel: list[Table | str] = []
     sentences = [escape(text) for text in headline(answer)]
+    if not counted(answer, "labelled answers"):
+        # Differences and the judge's quality would be the prior's, and no corrected rate is defined.
+        defined = Estimates(answer.estimates.frame.dropna(subset=["point"]))
+        table = _accuracies(replace(answer, estimates=defined), width)
+        return [*sentences, table, "Every method and difference: --all, --json or the report."]
     if answer.settings["panel"]:
         joint = _of_judges(answer, [PANEL])
         panel = [_accuracies(joint, width), *_differences(joint, width), _panel(answer)]
@@ -74,13 +80,20 @@ def _accuracies(answer: Comparison, width: int) -> Table:
     """One line a model (and group), best first, one column a method."""
     rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy")).frame
     best = answer.ranks.set_index("model")["p_best"]
-    order = {model: place for place, model in enumerate(answer.ranks["model"])}
+    order = {model: place for place, model in enumerate(_order(answer))}
     rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
     draws = rows.dropna(subset=["ess"]).drop_duplicates("unit").set_index("unit")["ess"].to_dict()
     shares = {("", model): chance(share, draws.get(model, math.nan)) for model, share in best.items()}
     last = ("P(best)", shares) if len(best) > 1 and usable(answer) else None
     title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
     return _side_by_side(answer, rows, title, "model", width=width, last=last)
+
+
+def _order(answer: Comparison) -> list[str]:
+    """Models as the page has them: by the method that answers."""
+    ranked = list(answer.ranks["model"])
+    _, rows = accuracies(answer, answer.ranks["judge"].iloc[0])
+    return [*map(str, rows.index), *(model for model in ranked if model not in rows.index)]
 
 
 def _differences(answer: Comparison, width: int) -> list[Table]:
@@ -92,7 +105,8 @@ def _differences(answer: Comparison, width: int) -> list[Table]:
     paired = rows[rows["p_positive"].notna()].drop_duplicates("unit").set_index("unit")
     order = paired["point"].abs().sort_values(ascending=False, kind="stable").index
     rows = rows.set_index("unit").loc[list(order[:MOST_PAIRS])].reset_index()
-    last = ("P(> 0)", {("", unit): chance(row["p_positive"], row["ess"]) for unit, row in paired.iterrows()})
+    shares = {("", unit): chance(row["p_positive"], row["ess"]) for unit, row in paired.iterrows()}
+    last = ("P(> 0)", shares) if usable(answer) else None
     title = f"{_title(answer, 'difference')}, {percent(answer)} intervals"
     table = _side_by_side(answer, rows, title, "difference", width=width, last=last)
     hidden = len(order) - MOST_PAIRS

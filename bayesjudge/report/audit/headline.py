@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesjudge.report.lead import interval_words, refusal
+from bayesjudge.report.lead import interval_words, percentage, refusal
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -27,15 +27,15 @@ def guard_sentence(answer: Comparison) -> str:
     """Flip so many, or flip nothing, because."""
     reason, trust = str(answer.settings["guard"]), answer.checks["trust"]
     if answer.settings["verified"] == "all":
-        return f"Every pair is verified: no verdict is reversed. Of other pairs like these, {reason}."
+        return f"Every pair is verified, so no verdict is reversed. On other pairs like these, {reason}."
     flips = int(trust["flip"].sum())
     return f"{reason[:1].upper()}{reason[1:]}. {flips} of {len(trust)} unverified verdicts are reversed."
 
 
 def _share(answer: Comparison, unit: str, when: str, *, estimand: str = "consistency", prob: bool = False) -> str:
     row = answer.estimates.where(estimand=estimand, unit=unit).frame.iloc[0]
-    interval = interval_words(row, prob=answer.settings["prob"] if prob else None)
-    return f"{100 * row['point']:.1f} % of the {unit} verdicts {when} ({interval})"
+    interval = interval_words(row, percentage, prob=answer.settings["prob"] if prob else None)
+    return f"{percentage(row['point'])} of the {unit} verdicts {when} ({interval})"
 
 
 def _measured(answer: Comparison) -> list[str]:
@@ -44,5 +44,5 @@ def _measured(answer: Comparison) -> list[str]:
     if rows.empty:
         return []
     row = rows.iloc[0]
-    interval = interval_words(row, prob=answer.settings["prob"])
-    return [f"Reverse nothing: people agree with {100 * row['point']:.1f} % of the verified verdicts ({interval})."]
+    interval = interval_words(row, percentage, prob=answer.settings["prob"])
+    return [f"Reverse nothing: people agree with {percentage(row['point'])} of the verified verdicts ({interval})."]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Baselines that answer where the posterior may not, the best first; without clusters they are ``[independent]``.
 VALID = tuple(name + how for name in ("hard-elo", "soft-elo") for how in ("", "[independent]"))
+#: Scales of judges with a sentence each, and a column of the first table.
+MOST_SCALES = 3
 
 
 def headline(answer: Comparison) -> list[str]:
@@ -25,7 +27,9 @@ def headline(answer: Comparison) -> list[str]:
     found = []
     if not counted(answer, "human votes"):
         found.append("Not yet: no battle has a human vote, so this is what each judge prefers, not what people do.")
-    found += [_leader(answer, judge, first=k == 0) for k, judge in enumerate(dict.fromkeys(answer.ranks["judge"]))]
+    scales = list(dict.fromkeys(answer.ranks["judge"]))
+    found += [_leader(answer, judge, first=k == 0) for k, judge in enumerate(scales[:MOST_SCALES])]
+    found += [f"{len(scales) - MOST_SCALES} more judges are below."] if len(scales) > MOST_SCALES else []
     found += [] if answer.gate.passed else [refusal(answer)]
     return [*found, *_held_out(answer), f"{sentence(about_intervals(answer))}."]
 
@@ -35,7 +39,10 @@ def board(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
     rows = answer.estimates.where(estimand="elo", group="", judge=judge).frame
     method = leading(answer, rows, VALID)
     mine = rows[rows["method"] == method].drop_duplicates("unit").set_index("unit")
-    return method, mine.sort_values("point", ascending=False, kind="stable")
+    mine = mine.sort_values("point", ascending=False, kind="stable")
+    # As the terminal and the figure of ranks have them.
+    ranked = list(answer.ranks.loc[answer.ranks["judge"] == judge, "model"])
+    return method, mine.loc[ranked] if answer.gate.passed and set(ranked) == set(mine.index) else mine
 
 
 def _leader(answer: Comparison, judge: str, *, first: bool) -> str:

@@ -17,7 +17,7 @@ from bayesjudge.plots import (
     reliability_diagram,
     residuals_by_strength,
 )
-from bayesjudge.report.elo.headline import VALID, board, headline, named_methods
+from bayesjudge.report.elo.headline import MOST_SCALES, VALID, board, headline, named_methods
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
@@ -44,8 +44,6 @@ _METHOD = (
 )
 #: Diagnostics of clusters, which have a section of their own.
 CLUSTERS = ("design_effect", "cluster_spread")
-#: Judges' scales side by side in the first table.
-MOST_SCALES = 3
 #: Models in a heat map of ranks, the best first.
 MOST_RANKED = 25
 #: Methods in the figure of held-out models.
@@ -107,7 +105,7 @@ def _leaderboard(answer: Comparison) -> Section:
         if len(ranks) > 1:
             caption = f"Posterior probability of each rank{f', by {judge}' if judge else ''}."
             figures.append(figure_of(rank_probabilities(ranks.drop(columns="judge")), caption, caption))
-    table = comparison_table(rows, estimand="elo", caption="Elo by method", number_format=".0f")
+    table = comparison_table(rows, estimand="elo", caption="Elo by method", first="model", number_format=".0f")
     return Section(title="Leaderboard", figures=figures, tables=[table])
 
 
@@ -119,7 +117,12 @@ def _differences(answer: Comparison) -> Section | None:
     decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
     text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences." if usable(answer) else ""
     table = comparison_table(
-        rows, estimand="difference", caption="Differences by method", number_format=".0f", folded=True
+        rows,
+        estimand="difference",
+        caption="Differences by method",
+        first="difference",
+        number_format=".0f",
+        folded=True,
     )
     return Section(title="Differences", text=[text] if text else [], tables=[table])
 
@@ -142,7 +145,7 @@ def _clusters(answer: Comparison) -> Section | None:
         return None
     text = (
         "Battles on one prompt, or of one voter, share more than the models. A design effect is the variance "
-        "of a model's Elo relative to that of as many independent battles; cluster_spread is how far a "
+        "of a model's Elo relative to that of as many independent battles; the cluster spread is how far a "
         "model's strength on one of them lies from its own, in Elo."
     )
     table = estimates_table(rows, caption="Design effects, and the spread of strengths over clusters")

@@ -5,48 +5,110 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bayesjudge.report.lead import interval_words, leading, refusal
+import pandas as pd
+
+from bayesjudge.report.lead import interval_words, leading, percentage, refusal
 from bayesjudge.text import number
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayesjudge.estimates import Estimates
     from bayesjudge.report.comparison import Comparison
 
 
-#: Judges and conditions named in short.
-MOST_LINES = 4
+#: Judges and conditions with a sentence each; of more the extremes are named.
+MOST_LINES = 2
 #: Flip rates within one order, which position bias does not enter, and over both.
 SAME_ORDER, ALL = "flip_rate[same order]", "flip_rate"
+#: Trials by which the majority is found with this probability.
+TRIALS = "minimum_trials[95%]"
+
+type Rows = dict[tuple[str, str], pd.Series]
 
 
 def headline(answer: Comparison) -> list[str]:
     """Which position each judge prefers, how often it contradicts itself in the same order, where to ask again."""
-    found: list[str] = []
     position = rows_of(answer, answer.diagnostics, "position_effect")
-    flips, same = (rows_of(answer, answer.estimates, name) for name in (ALL, SAME_ORDER))
-    scores = rows_of(answer, answer.estimates, "icc")
+    flips, same, scores, trials = (rows_of(answer, answer.estimates, name) for name in (ALL, SAME_ORDER, "icc", TRIALS))
     units = list(dict.fromkeys([*flips, *scores]))
-    for k, unit in enumerate(units[:MOST_LINES]):
-        prob = answer.settings["prob"] if k == 0 else None
-        parts = [_position(position.get(unit), prob)]
-        parts += [_flips(flips.get(unit), same.get(unit), None if parts[0] else prob)]
-        parts += [_scores(scores.get(unit), None if any(parts) else prob)]
-        said = "; ".join(part for part in parts if part)
-        found.append(f"{unit[0]} ({unit[1]}): {said}." if unit[1] else f"{unit[0]}: {said}.")
-    found += [f"{len(units) - MOST_LINES} more are below."] if len(units) > MOST_LINES else []
+    if len(units) > MOST_LINES:
+        prob = answer.settings["prob"]
+        found = [_positions(position, prob), _extremes(same or flips, bool(same)), _score_range(scores)]
+    else:
+        found = []
+        for k, unit in enumerate(units):
+            prob = None if k else answer.settings["prob"]
+            parts = [_position(position.get(unit), prob)]
+            parts += [_flips(flips.get(unit), same.get(unit), None if parts[0] else prob)]
+            parts += [_scores(scores.get(unit), None if any(parts) else prob)]
+            found.append(f"{_named(unit)}: {'; '.join(part for part in parts if part)}.")
+    found += [_reached(trials)]
     found += [] if answer.gate.passed else [refusal(answer)]
     # Further trials are planned from the posterior; the plans of several judges are in a section of their own.
-    plans = plan_sentences(answer.checks["plan"]) if "plan" in answer.checks and answer.gate.passed else []
-    return found + (plans if len(plans) == 1 else [])
+    if "plan" in answer.checks and answer.gate.passed:
+        plans = plan_sentences(answer.checks["plan"])
+        found += plans if len(plans) == 1 else []
+    return [text for text in found if text]
 
 
-def rows_of(answer: Comparison, source: Estimates, estimand: str) -> dict[tuple[str, str], pd.Series]:
+def _named(unit: tuple[str, str]) -> str:
+    return f"{unit[0]} ({unit[1]})" if unit[1] else unit[0]
+
+
+def _positions(rows: Rows, prob: float) -> str:
+    """How many judges prefer which position, and which most."""
+    if not rows:
+        return ""
+    first, second = (sum(sign * row[end] > 0 for row in rows.values()) for sign, end in ((1, "lower"), (-1, "upper")))
+    most = max(rows, key=lambda unit: abs(rows[unit]["point"]))
+    interval = interval_words(rows[most], prob=prob)
+    return (
+        f"{second} of {len(rows)} judges{' and conditions' * any(group for _, group in rows)} prefer the answer shown "
+        f"second, {first} the one shown first; the strongest preference is {_named(most)}'s: "
+        f"P(first wins) − P(second wins) = {number(rows[most]['point'])} ({interval})."
+    )
+
+
+def _extremes(rows: Rows, one_order: bool) -> str:
+    """Who repeats itself best and worst."""
+    if not rows:
+        return ""
+    best, worst = (pick(rows, key=lambda unit: rows[unit]["point"]) for pick in (min, max))
+    said = [f"{percentage(rows[one]['point'])} ({interval_words(rows[one], percentage)})" for one in (best, worst)]
+    where = " of trials in the same order" * one_order
+    return (
+        f"{_named(best)} repeats itself best: {said[0]} of its verdicts lie outside the majority{where}; "
+        f"{_named(worst)} worst: {said[1]}."
+    )
+
+
+def _score_range(rows: Rows) -> str:
+    if not rows:
+        return ""
+    low, high = (pick(rows, key=lambda unit: rows[unit]["point"]) for pick in (min, max))
+    said = [f"{number(rows[one]['point'])} ({interval_words(rows[one])}) for {_named(one)}" for one in (low, high)]
+    return f"One score of a response has an intraclass correlation from {said[0]} to {said[1]}."
+
+
+def _reached(rows: Rows) -> str:
+    """How many trials an item needs."""
+    if not rows:
+        return ""
+    finite = {unit: row["point"] for unit, row in rows.items() if math.isfinite(row["point"])}
+    never = [_named(unit) for unit in rows if unit not in finite]
+    no = f"{never[0] if len(never) == 1 else f'{len(never)} judges'} no number that was tried is enough"
+    if not finite:
+        return f"To find an item's majority with probability .95, for {no}."
+    counts = [f"{value:.0f}" for value in sorted({min(finite.values()), max(finite.values())})]
+    return f"To find an item's majority with probability .95 takes {' to '.join(counts)} trials" + (
+        f"; for {no}." if never else "."
+    )
+
+
+def rows_of(answer: Comparison, source: Estimates, estimand: str) -> Rows:
     """The row of each unit and group that answers, where its point is defined."""
     rows = source.where(estimand=estimand).frame
     baselines = [name for name in rows["method"] if not name.startswith("bayes:")]
-    found: dict[tuple[str, str], pd.Series] = {}
+    found: Rows = {}
     for (unit, group), mine in rows.groupby(["unit", "group"], sort=False):
         method = leading(answer, mine, baselines)
         for _, row in mine[mine["method"] == method].iterrows():
@@ -70,11 +132,11 @@ def _flips(row: Any, same: Any, prob: float | None) -> str:
     if row is None:
         return ""
     shown = row if same is None else same
-    interval = interval_words(shown, _percent, prob=prob)
-    text = f"{_percent(shown['point'])} of its verdicts lie outside the majority"
+    interval = interval_words(shown, percentage, prob=prob)
+    text = f"{percentage(shown['point'])} of its verdicts lie outside the majority"
     if same is None:
         return f"{text} ({interval})"
-    return f"{text} of trials in the same order ({interval}), {_percent(row['point'])} over both orders"
+    return f"{text} of trials in the same order ({interval}), {percentage(row['point'])} over both orders"
 
 
 def _scores(row: Any, prob: float | None) -> str:
@@ -84,28 +146,39 @@ def _scores(row: Any, prob: float | None) -> str:
     return f"one score of a response has an intraclass correlation of {number(row['point'])} ({interval})"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def plan_sentences(plan: pd.DataFrame) -> list[str]:
     """What to ask again, a sentence a judge and condition; the items are in the table."""
     sentences = []
-    for (judge, group), rows in plan.groupby(["judge", "group"], sort=False):
-        asked = rows[rows["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
-        who = f"{judge} ({group})" if group else str(judge)
-        now, then = rows["wrong"].sum(), rows["wrong_after"].sum()
-        if asked.empty:
+    for row in plan_table(plan).to_dict("records"):
+        who, trials, items, *wrong = row.values()
+        now, then, even = map(_expected, wrong)
+        if not trials:
             sentences.append(
-                f"{who}: {_expected(now)} of {len(rows)} majorities are expected to be wrong, "
+                f"{who}: {now} majorities of {items.split()[-1]} are expected to be wrong, "
                 "and no further trial within the budget changes that."
             )
             continue
-        spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items, listed below,"
-        gain = f"bring the expected wrong majorities from {_expected(now)} to {_expected(then)}"
-        even = f"spread evenly they would leave {_expected(rows['wrong_uniform'].iloc[0])}"
-        sentences.append(f"{who}: {spent} {gain}; {even}.")
+        sentences.append(
+            f"{who}: {trials} more trials on {items} items bring the expected wrong majorities from {now} to {then}; "
+            f"spread evenly they would leave {even}."
+        )
     return sentences
+
+
+def plan_table(plan: pd.DataFrame) -> pd.DataFrame:
+    """What to ask again, a row a judge and condition."""
+    rows = [
+        {
+            "judge": f"{judge} ({group})" if group else str(judge),
+            "further trials": int(mine["extra"].sum()),
+            "items": f"{(mine['extra'] > 0).sum()} of {len(mine)}",
+            "wrong majorities now": mine["wrong"].sum(),
+            "after these": mine["wrong_after"].sum(),
+            "if spread evenly": mine["wrong_uniform"].iloc[0],
+        }
+        for (judge, group), mine in plan.groupby(["judge", "group"], sort=False)
+    ]
+    return pd.DataFrame(rows)
 
 
 def _expected(number: float) -> str:

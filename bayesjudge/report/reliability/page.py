@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -17,7 +18,15 @@ from bayesjudge.plots import (
     variance_layers,
 )
 from bayesjudge.report.page import Figure, Interval, Page, Section, Table
-from bayesjudge.report.reliability.headline import ALL, SAME_ORDER, headline, plan_sentences, rows_of
+from bayesjudge.report.reliability.headline import (
+    ALL,
+    SAME_ORDER,
+    TRIALS,
+    headline,
+    plan_sentences,
+    plan_table,
+    rows_of,
+)
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.report.terminal import unit_name
@@ -65,8 +74,9 @@ trials N that it was computed from: it rises with N by construction, so tables w
 not be compared on it. The Bayesian row of that name is what the model predicts for the same trials made again."""
 #: Panels and rows that a figure of estimates has room for.
 MOST_UNITS = 30
-#: Bars that a reader can still tell apart, and the fewest items shown whatever the number of judges.
-MOST_BARS, LEAST_ITEMS = 90, 8
+#: Bars that a reader can still tell apart, the fewest items shown whatever the number of judges, and judges an item
+#: that need no click.
+MOST_BARS, LEAST_ITEMS, MOST_JUDGES = 90, 8, 3
 
 
 def reliability_page(answer: Comparison) -> Page:
@@ -103,7 +113,7 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
         "first − second": rows_of(answer, answer.diagnostics, "position_effect"),
         "flips, same order": rows_of(answer, answer.estimates, SAME_ORDER),
         "flip rate": flips,
-        "trials for 95 %": rows_of(answer, answer.estimates, "minimum_trials[95%]"),
+        "trials for 95 %": rows_of(answer, answer.estimates, TRIALS),
     }
     found = (
         found if flips else {"ICC(2,1)": icc, "margin of a score": rows_of(answer, answer.estimates, "score_margin")}
@@ -138,14 +148,21 @@ def _stability(answer: Comparison) -> Section | None:
     text = f"{high} of {len(items)} judge–item pairs flip in more than 20 % of trials."
     caption = f"Flip rate of the least stable items{where}; lines are intervals."
     most = max(LEAST_ITEMS, MOST_BARS // shown["judge"].nunique())
-    figures = [figure_of(flip_bars(shown, most=most), caption, f"Bars of flip rates. {text}")]
+    bars = figure_of(flip_bars(shown, most=most), caption, f"Bars of flip rates. {text}")
+    figures = [replace(bars, folded=shown["judge"].nunique() > MOST_JUDGES)]
     if items["category"].notna().any():
         caption = f"Mean flip rate by judge and category{where}."
         figures.append(figure_of(category_flips(shown), caption, f"Heat map of mean flip rates{where}."))
-    names = dict.fromkeys(answer.estimates.frame["estimand"])
-    forms = ["flip_rate", *(name for name in names if name.startswith("flip_rate[N="))]
-    tables = [table for name in forms for table in _side_by_side(answer.estimates, name)]
-    figures = [*_forest(answer.estimates, "flip_rate"), *figures]
+    tables = [comparison_table(answer.estimates, estimand=ALL, caption="Flip rate", first="judge")]
+    frame = answer.estimates.frame
+    observed = frame[frame["estimand"].str.startswith("flip_rate[N=")]
+    if len(observed):
+        trials = observed["estimand"].str.extract(r"\[(.*)\]")[0].str.replace("=", " = ")
+        named = Estimates(observed.assign(estimand="observed", unit=observed["unit"] + " (" + trials + ")", judge=""))
+        tables.append(
+            comparison_table(named, estimand="observed", caption="Observed flip rate of N trials", first="judge")
+        )
+    figures = [*_forest(answer.estimates, ALL), *figures]
     return Section(title="Stability", text=[text, _OBSERVED], figures=figures, tables=tables)
 
 
@@ -229,9 +246,12 @@ def _plan(answer: Comparison) -> Section | None:
     if "plan" not in answer.checks:
         return None
     plan = answer.checks["plan"]
-    asked = plan[plan["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
-    tables = [Table(caption="Items to ask again", frame=asked.drop(columns=["wrong_uniform"]))] if len(asked) else []
-    return Section(title="Where to ask again", text=plan_sentences(plan), tables=tables)
+    summary, asked = plan_table(plan), plan[plan["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
+    several = len(summary) > 1
+    tables = [Table(caption="Further trials, by judge", frame=summary, number_format=".1f")] * several
+    if len(asked):
+        tables.append(Table(caption="Items to judge again", frame=asked.drop(columns=["wrong_uniform"])))
+    return Section(title="Where to ask again", text=[] if several else plan_sentences(plan), tables=tables)
 
 
 def _scores(answer: Comparison) -> Section | None:
@@ -294,10 +314,6 @@ def _forest(estimates: Estimates, estimand: str, caption: str = "") -> list[Figu
         return []
     words = caption or f"{estimand.replace('_', ' ').capitalize()} of each judge by every method."
     return [figure_of(forest(estimates, estimand=estimand), words, f"Forest plot. {words}")]
-
-
-def _side_by_side(estimates: Estimates, estimand: str) -> list[Table]:
-    return [comparison_table(estimates, estimand=estimand, caption=f"{estimand.replace('_', ' ').capitalize()}")]
 
 
 def _tables(answer: Comparison) -> Section:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.report.lead import usable
-from bayesjudge.report.reliability.headline import headline, plan_sentences
+from bayesjudge.report.reliability.headline import headline, plan_table
 from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent, unit_name
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: Shown beside the flip rate where there is room: estimand and heading.
 BESIDE = (
-    ("flip_rate[same order]", "same order"),
     ("position_effect", "first − second"),
+    ("flip_rate[same order]", "same order"),
     ("minimum_trials[95%]", "trials for 95 %"),
     ("disagreement_share[slot]", "due to slots"),
     ("repeats_replaced", "repeats replaced"),
@@ -38,7 +38,7 @@ WHOLE = ("minimum_trials[95%]", "repeats_replaced")
 SCORES = (("icc", "ICC(2,1)"), ("score_margin", "margin of one score"), ("score_gap", "gap a to b"))
 #: Heading of the observed flip rate, and the width of a column of intervals.
 OBSERVED, INTERVAL = "observed", 21
-#: Pairs of judges and sentences of the plan printed by default.
+#: Pairs of judges and rows of the plan printed by default.
 MOST = 12
 
 
@@ -52,12 +52,20 @@ def reliability_screen(answer: Comparison, width: int) -> list[Table | str]:
         _scores(answer, rows),
         _agreement(answer, rows),
     ]
-    if "plan" in answer.checks:
-        sentences = plan_sentences(answer.checks["plan"])
-        tables += [escape(f"• {sentence}") for sentence in sentences[:MOST]]
-        if len(sentences) > MOST:
-            tables.append(f"{len(sentences) - MOST} more in the table plan of --json, --out and the report.")
-    return tables
+    return [*tables, *_plan(answer)]
+
+
+def _plan(answer: Comparison) -> list[Table | str]:
+    """Where to ask again, which the posterior says; the plan of one judge is a sentence above."""
+    plan = plan_table(answer.checks["plan"]) if "plan" in answer.checks and answer.gate.passed else pd.DataFrame()
+    if len(plan) < 2:
+        return []
+    table = empty_table("Where to ask again: further trials by judge", ["judge"], [str(name) for name in plan][1:])
+    for judge, trials, items, *wrong in plan.head(MOST).itertuples(index=False):
+        table.add_row(escape(judge), str(trials), items, *(figure(value, ".1f") for value in wrong))
+    hidden = f"{len(plan) - MOST} more judges and conditions; items" if len(plan) > MOST else "Items"
+    table.caption = f"{hidden}: the table plan of --json, --out and the report"
+    return [table]
 
 
 def _verdicts(answer: Comparison, rows: Estimates, width: int) -> Table:

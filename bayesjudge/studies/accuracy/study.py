@@ -91,7 +91,9 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     chosen = _choose(counts, options.judges)
     _require_one_judge(models, chosen)
     _require_mixable(models, chosen, options)
-    compared = len(chosen) == 1 if options.compare is None else options.compare
+    # Without a label poolings differ by their priors alone.
+    by_default = len(chosen) == 1 and bool((counts.answers.label >= 0).any())
+    compared = by_default if options.compare is None else options.compare
     votes = _votes(table, counts, chosen, options)
     plans = {judge: _planned(counts.for_judge(judge), options, models, compared=compared) for judge in chosen}
     jobs = {} if votes is None else {(PANEL, ""): panel_job(votes, options)}

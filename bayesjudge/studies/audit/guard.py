@@ -113,7 +113,7 @@ def guard_of(
         sure = min(sure, _over_questions(gain, mean_by_pair(split.question[rows], item), seed))
     refused = _refused(wins, losses, sure, split)
     counted = f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) {_equals(sure)}"
-    reason = f"flip nothing, because {refused}" if refused else f"flip: {counted}"
+    reason = f"flip nothing, because {refused}" if refused else f"flipping pays: {counted}"
     return Guard(
         open=not refused,
         reason=reason,
