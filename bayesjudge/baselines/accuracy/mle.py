@@ -91,8 +91,7 @@ def profile_interval(table: VerdictTable, *, critical: float) -> tuple[float, fl
 def _limit(table: VerdictTable, critical: float, *, sign: float) -> float:
     from scipy.optimize import brentq
 
-    shares = _share(table.correct1, table.labelled1), _share(table.correct0, table.labelled0)
-    best = table.log_likelihood(_share(table.all1, table.all1 + table.all0), *shares)
+    best = _maximum(table)
 
     def excess(log_t: float) -> float:
         return 2.0 * (best - table.log_likelihood(*_tilted(table, sign * math.exp(log_t)))) - critical
@@ -104,6 +103,11 @@ def _limit(table: VerdictTable, critical: float, *, sign: float) -> float:
         low, high = high, high + 2.0
     p, mu1, mu0 = _tilted(table, sign * math.exp(brentq(excess, low, high, xtol=1e-12)))
     return p * mu1 + (1.0 - p) * mu0
+
+
+def _maximum(table: VerdictTable) -> float:
+    share = [_share(table.correct1, table.labelled1), _share(table.correct0, table.labelled0)]
+    return table.log_likelihood(_share(table.all1, table.all1 + table.all0), *share)
 
 
 def _tilted(table: VerdictTable, t: float) -> tuple[float, float, float]:
