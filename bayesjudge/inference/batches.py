@@ -17,6 +17,7 @@ from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import Density, Sets, density
 from bayesjudge.inference.programs.progress import Report, shared
 from bayesjudge.inference.programs.stacks import Stack, placed
+from bayesjudge.maths.one_thread import one_thread
 from bayesjudge.model import Model
 
 #: Data sets that share a program on a CPU. More at once run no faster there, and every number of data sets
@@ -54,8 +55,8 @@ def fit_batch(job: Batch, report: Report | None = None) -> tuple[Any, dict[str, 
     parts = list(_parts(job))
     jobs = list(zip(parts, shared(report, len(parts)), strict=True))
     # The first alone: it compiles what the others share. Each runs on one processor, so they run on all.
-    found = [_drawn(job, *jobs[0])]
-    with ThreadPoolExecutor(max_workers=_processors()) as pool:
+    with one_thread(), ThreadPoolExecutor(max_workers=_processors()) as pool:
+        found = [_drawn(job, *jobs[0])]
         found += pool.map(lambda one: _drawn(job, *one), jobs[1:])
     number = len(job.numbers)
     flat = np.concatenate([flat for flat, _ in found])[:number]

@@ -20,6 +20,7 @@ from bayesjudge.inference.engines import Engine, Job, engine_of
 from bayesjudge.inference.gate import MOST_PARETO_K, gate_of
 from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.sites import sites_of
+from bayesjudge.maths.one_thread import one_thread
 from bayesjudge.model import Data, Describes, GivesQuantities, Model, elsewhere, latent_sites, with_parameters
 
 if TYPE_CHECKING:
@@ -214,11 +215,17 @@ class Fitting:
         """Make the fit."""
         if self.made is not None:
             return _of_these_data(self.made, self.table)
-        from bayesjudge.inference import tree
-        from bayesjudge.inference.elsewhere import taken
-        from bayesjudge.inference.programs import accelerator, compiled_programs
+        from bayesjudge.inference.programs import accelerator
 
         accelerator.prepare()
+        with one_thread():  # once JAX is there, which loads SciPy's
+            return self._fitted()
+
+    def _fitted(self) -> Fit:
+        from bayesjudge.inference import tree
+        from bayesjudge.inference.elsewhere import taken
+        from bayesjudge.inference.programs import compiled_programs
+
         compiled_programs.release_when_many()
         model, engine = self.model, self.engine
         plain = self.table if isinstance(self.table, Data) else model.prepare(self.table)

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args, get_or
 
 from bayesjudge.conditions import condition_of
 from bayesjudge.errors import EngineError, UsageError, did_you_mean
+from bayesjudge.maths.one_thread import one_thread
 from bayesjudge.options.option import Option, Options, Stated, alternatives, stated
 from bayesjudge.priors.objects import converted
 
@@ -233,7 +234,8 @@ def takes[**P, O: QuestionOptions, R](
                 raise UsageError(f"no option {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}")
             arguments = signature.bind(*tables, **given).arguments
             source = arguments.pop(table.name, table.default)
-            return answer(source, made(**arguments))
+            with one_thread():
+                return answer(source, made(**arguments))
 
         answered.__doc__ = _documented(answer.__doc__ or "", known)
         vars(answered)["__signature__"] = signature

@@ -47,7 +47,7 @@ ROOMS = {
     "files": {"errors", "text"},
     "version": set(),
     "conditions": {"errors", "estimates", "text"},
-    "options": {"conditions", "effects", "errors", "inference", "model", "priors"},
+    "options": {"conditions", "effects", "errors", "inference", "maths", "model", "priors"},
     "baseline": {"errors", "estimates"},
     "tables": {"errors", "text"},
     "estimates": {"errors"},
