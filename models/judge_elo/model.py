@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.maths.bradley_terry import PER_LOGIT
+from bayesjudge.maths.one_thread import one_thread
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.davidson import STRENGTH
 from bayesjudge.models.judge_elo import data as judge_elo_data
@@ -116,7 +117,10 @@ class JudgeElo(GenerativeModel):
 
         counts = _counted(table)
         family = judge_elo_data.of_families(counts, dict(self.families))
-        return predict(counts, models, length=self.length_effect, family=family, priors=self.chosen_priors, seed=seed)
+        with one_thread():
+            return predict(
+                counts, models, length=self.length_effect, family=family, priors=self.chosen_priors, seed=seed
+            )
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

@@ -33,10 +33,9 @@ def unit_codes(data: Data) -> tuple[Any, Any]:
 def _pooled(counts: Any, data: Data) -> tuple[Any, Any]:
     """Units' codes and counts (..., U, 3) over orders."""
     units, unit = unit_codes(data)
-    used = unit >= 0
-    place = np.zeros((used.sum(), len(units)))
-    place[np.arange(used.sum()), unit[used]] = 1.0
-    return units, np.einsum("...ck,cu->...uk", np.asarray(counts)[..., used, :], place, optimize=True)
+    cells = np.argsort(unit, kind="stable")[np.count_nonzero(unit < 0) :]
+    first = np.searchsorted(unit[cells], np.arange(len(units)))
+    return units, np.add.reduceat(np.asarray(counts)[..., cells, :], first, axis=-2)
 
 
 def _by_judge(part: Any, whole: Any, judge: Any, data: Data) -> dict[str, Any]:
