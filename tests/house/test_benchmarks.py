@@ -278,6 +278,16 @@ def test_length_is_found_where_it_moves_a_judge(shared_data: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_a_world_of_another_link_is_covered(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    run(str(BENCHMARKS / "worlds.py"), "--quick", "--out", str(out))
+    (row,) = json.loads(out.read_text())["worlds"]
+    assert (row["world"], row["of"], row["rows"]) == ("probit", "total", 3)
+    assert row["coverage"] >= 2 / 3
+    assert abs(row["bias"]) < 0.1
+
+
+@pytest.mark.slow
 def test_a_model_is_written_in_ten_minutes_as_its_page_says(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "models" / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     script = tmp_path / "mine.py"
