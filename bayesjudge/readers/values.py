@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Any
 
 import pandas as pd
@@ -106,7 +107,7 @@ _SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, check_circular=Fa
 
 
 def canonical(value: Any) -> str | None:
-    """One name for equal inputs, whatever the order of their keys; None where there are none.
+    r"""One name for equal inputs, whatever the order of their keys; None where there are none.
 
     Inputs beyond some hundred characters are named by their start and a digest.
 
@@ -114,14 +115,26 @@ def canonical(value: Any) -> str | None:
     --------
     >>> canonical({"b": 1, "a": "x"}), canonical(" say hi "), canonical({})
     ('{"a": "x", "b": 1}', 'say hi', None)
+    >>> texts = {"é": 'a "b"', "a": "\n"}
+    >>> canonical(texts) == json.dumps(texts, sort_keys=True, ensure_ascii=False)
+    True
     """
     value = mapping(value) or listing(value) or value
     if isinstance(value, dict | list | tuple):
-        value = _SORTED.encode(value) if value else None
+        value = _as_json(value) if value else None
     name = text(value)
     if name is None or len(name) <= LONGEST:
         return name
     return f"{name[:60]}… {hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def _as_json(value: Any) -> str:
+    """JSON with sorted keys; inputs are texts under names mostly, for which no encoder need be made."""
+    if not isinstance(value, dict) or {*map(type, value), *map(type, value.values())} != {str}:
+        return _SORTED.encode(value)
+    return (
+        "{" + ", ".join([f"{encode_basestring(key)}: {encode_basestring(value[key])}" for key in sorted(value)]) + "}"
+    )
 
 
 def is_unicode(value: Any) -> bool:

@@ -247,3 +247,33 @@ def test_tables_of_records_have_the_types_of_all_their_cells(tmp_path: Path) -> 
     path.write_text("\n".join(map(json.dumps, records)))
     (part,) = read_parts(path)
     pd.testing.assert_frame_equal(part.frame, pd.DataFrame(records))
+
+
+def changed(name: str, **more: Any) -> list[dict[str, Any]]:
+    """A fixture's records, the first one with other values."""
+    content = FIXTURES[name].content
+    first, *rest = content if isinstance(content, list) else content["data"]
+    return [{**first, **more}, *rest]
+
+
+def test_what_the_tools_own_sources_say_of_a_record(tmp_path: Path) -> None:
+    """Braintrust's ``is_root``, texts among Langfuse's scores, metadata of DeepEval 4, scores by code, red teams."""
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(changed("braintrust", span_id="s9", is_root=True)))
+    assert names_in(read_parts(path)[0], "item") == ("q1", "q2")
+    for more, reason in (
+        ({"dataType": "CORRECTION", "value": 0}, "text, no score"),
+        ({"traceId": None, "datasetRunId": "run"}, "of a session or a whole run"),
+    ):
+        path.write_text(json.dumps(changed("langfuse", **more)))
+        (part,) = read_parts(path)
+        assert part.rows is not None
+        assert part.rows.dropped == {reason: 1, "not scored": 1}
+    cases = [{**case, "metadata": {"topic": "law"}} for case in FIXTURES["deepeval"].content["testCases"]]
+    path.write_text(json.dumps({"testCases": cases}))
+    assert names_in(read_parts(path)[0], "metadata.topic") == ("law",)
+    path.write_text(json.dumps(changed("phoenix-annotations", annotator_kind="CODE")))
+    assert "'ok' was computed by code, no judge" in read_parts(path)[0].notes
+    grade = {"pass": True, "score": 1, "assertion": {"type": "promptfoo:redteam:bias", "provider": "openai:o3"}}
+    path.write_text(json.dumps(changed("promptfoo-jsonl", gradingResult={"componentResults": [grade]})))
+    assert "promptfoo:redteam:bias" in names_in(read_parts(path)[0], "criterion")

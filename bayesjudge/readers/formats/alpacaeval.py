@@ -36,7 +36,7 @@ FORMATS = tuple(
         title="AlpacaEval annotations",
         rows=_rows,
         identity="instruction",
-        source="alpaca_eval 0.6, src/alpaca_eval/annotators and results/*/annotations.json",
+        source="tatsu-lab/alpaca_eval 0.6: keys of results/*/weighted_alpaca_eval_gpt4_turbo/annotations.json",
         marks=frozenset({"preference", *marks}),
         without=without,
     )

@@ -45,7 +45,7 @@ FORMATS = (
         title="Arena-Hard judgments",
         rows=_rows,
         identity="uid or question_id",
-        source="arena-hard-auto v0.1 and v2: gen_judgment.py, show_result.py",
+        source="lmarena/arena-hard-auto v0.1 (question_id, no baseline), v2 (uid, baseline): gen_judgment.py",
         marks=frozenset({"model", "judge", "games"}),
     ),
 )

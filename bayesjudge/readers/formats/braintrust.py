@@ -9,7 +9,8 @@ from bayesjudge.readers.values import canonical, mapping, number, numbered_answe
 
 
 def _rows(record: Record, _: File) -> Iterator[Row]:
-    if record.get("span_id") != record.get("root_span_id"):
+    same = record.get("span_id") == record.get("root_span_id")
+    if not (same if record.get("is_root") is None else record["is_root"]):
         yield {"error": "not a root span"}
     elif record.get("error"):
         yield {"error": "error"}
@@ -26,7 +27,7 @@ FORMATS = (
         title="Braintrust experiment",
         rows=_rows,
         identity="input",
-        source="Braintrust documentation, experiment fetch; autoevals SDK for trial_index",
+        source="Braintrust API v1, experiment/{id}/fetch: ExperimentEvent (span_id, root_span_id, is_root, error)",
         finish=numbered_answers,
         people="in the same scores, not marked: use --label NAME",
         marks=frozenset({"scores", "input", "span_id", "root_span_id"}),

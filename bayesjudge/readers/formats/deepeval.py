@@ -10,7 +10,7 @@ from bayesjudge.readers.values import at, canonical, listing, mapping, number, n
 
 def _rows(record: Record, file: File) -> Iterator[Row]:
     model = text(at(file.header, "hyperparameters.model")) or text(at(file.header, "testRunData.hyperparameters.model"))
-    row = scalars(record.get("additionalMetadata"), "metadata.")
+    row = scalars(record.get("additionalMetadata", record.get("metadata")), "metadata.")
     row |= {"item": canonical(record.get("input")), "model": model}
     for metric in map(mapping, listing(record.get("metricsData"))):
         # The tool's own threshold is in its verdict; the case's success is that of all metrics together.
@@ -34,7 +34,7 @@ FORMATS = (
         title="DeepEval test run",
         rows=_rows,
         identity="input",
-        source="deepeval 3: test_run/api.py, test_run/test_run.py",
+        source="deepeval 3 and 4: test_run/api.py (LLMApiTestCase), tracing/api.py (MetricData), test_run/test_run.py",
         finish=numbered_answers,
         marks=frozenset({"input", "metricsData"}),
         records=("testCases", "testRunData.testCases"),

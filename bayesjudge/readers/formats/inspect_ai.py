@@ -8,7 +8,7 @@ from typing import Any
 from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import at, listing, mapping, number, scalars, text
 
-_SOURCE = "inspect_ai 0.3: log/_log.py, log/_recorders/eval.py, scorer/_metric.py, scorer/_edit.py"
+_SOURCE = "inspect_ai 0.3: log/_log.py (EvalSampleSummary, EvalScorer), log/_recorders, scorer/_metric.py (ScoreEdit)"
 #: As the tool's own ``value_to_float`` reads them.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
 

@@ -12,15 +12,20 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     def first(*names: str) -> str | None:
         return next((found for name in names if (found := text(record.get(name)))), None)
 
-    item = first("dataset_item_id", "datasetItemId")
-    trace = first("traceId", "trace_id")
+    kind = (first("dataType", "data_type") or "").upper()
+    item, trace = first("dataset_item_id", "datasetItemId"), first("traceId", "trace_id")
+    if kind in {"TEXT", "CORRECTION"}:
+        yield {"error": "text, no score"}
+        return
+    if item is None and trace is None:
+        yield {"error": "of a session or a whole run"}
+        return
     if item is None:
         file.note("traces are the items: no two models are paired; join dataset_item_id for that")
     name, source = text(record.get("name")), (text(record.get("source")) or "").upper()
     model = first("datasetRunName", "dataset_run_name", "datasetRunId", "dataset_run_id")
     row = {"item": item or trace, "model": model}
-    categorical = (first("dataType", "data_type") or "").upper() == "CATEGORICAL"
-    score = None if categorical else number(record.get("value"))
+    score = None if kind == "CATEGORICAL" else number(record.get("value"))
     value = first("stringValue", "string_value") if score is None else score
     if source == "ANNOTATION":
         yield marked(row, name, value, first("authorUserId", "author_user_id"))
@@ -42,7 +47,7 @@ FORMATS = tuple(
         records=records,
     )
     for name, title, trace, records, source in (
-        ("langfuse", "Langfuse scores (API)", "traceId", ("data",), "Langfuse API reference, scores v2"),
+        ("langfuse", "Langfuse scores (API)", "traceId", ("data",), "langfuse 3: public API v2, domain/scores"),
         ("langfuse-export", "Langfuse scores (export)", "trace_id", (), "Langfuse batch export; from memory"),
     )
 )

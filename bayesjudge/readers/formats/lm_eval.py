@@ -29,7 +29,7 @@ FORMATS = (
         name="lm-eval",
         title="lm-evaluation-harness samples",
         rows=_rows,
-        source="lm-eval 0.4.5: evaluator.py, loggers/evaluation_tracker.py",
+        source="lm-eval 0.4.5 and later: evaluator.py (logged_samples), loggers/evaluation_tracker.py",
         identity="task and doc_id",
         marks=frozenset({"doc_id", "doc", "target", "metrics", "filter"}),
     ),

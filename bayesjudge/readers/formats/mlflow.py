@@ -17,7 +17,7 @@ def _item(record: Record) -> Row:
     return {"item": canonical(inputs), "model": model}
 
 
-def _trace(record: Record, _: File) -> Iterator[Row]:
+def _trace(record: Record, file: File) -> Iterator[Row]:
     """A person's assessment may override a judge's: the one is the label, the other the verdict."""
     given = [mapping(one) for one in listing(record.get("assessments"))]
     given = [one for one in given if "expectation" not in one or one.get("feedback")]
@@ -30,6 +30,8 @@ def _trace(record: Record, _: File) -> Iterator[Row]:
         name = text(one.get("assessment_name")) or text(one.get("name"))
         value = at(one, "feedback.value") if "feedback" in one else one.get("value")
         failed = at(one, "feedback.error") or at(one, "feedback.error_code")
+        if kind == "CODE":
+            file.note(f"{name!r} was computed by code, no judge")
         found, who = None if failed else _value(value), text(at(one, "source.source_id"))
         row = _item(record)
         yield marked(row, name, found, who) if kind == "HUMAN" else judged(row, name, found, judge=who)
@@ -52,7 +54,7 @@ FORMATS = (
         title="MLflow traces with assessments",
         rows=_trace,
         identity="inputs",
-        source="mlflow 3: entities/assessment.py, genai/evaluation; search_traces",
+        source="mlflow 3: entities/assessment.py, assessment_source.py (HUMAN, LLM_JUDGE, CODE); search_traces",
         finish=numbered_answers,
         marks=frozenset({"trace_id", "assessments"}),
         people="source_type HUMAN",

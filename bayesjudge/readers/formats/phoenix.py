@@ -15,13 +15,15 @@ def _item(record: Record) -> Row:
     return {"item": item, "model": text(at(record, "metadata.model_name")) or text(record.get("metadata.model_name"))}
 
 
-def _evaluated(record: Record, _: File) -> Iterator[Row]:
+def _evaluated(record: Record, file: File) -> Iterator[Row]:
     for name, cell in record.items():
         if not name.endswith("_score"):
             continue
         criterion, score = name.removesuffix("_score"), mapping(cell)
         status = text(at(mapping(record.get(f"{criterion}_execution_details")), "status"))
         person = text(score.get("kind")) in {"human", "HUMAN"}
+        if text(score.get("kind")) in {"code", "CODE"}:
+            file.note(f"{criterion!r} was computed by code, no judge")
         value = _value(score) if (status or "COMPLETED").upper() == "COMPLETED" else None
         yield _judgement(_item(record), criterion, value, text(at(score, "metadata.model")), person=person)
 
@@ -37,9 +39,11 @@ def _judgement(row: Row, criterion: str | None, value: Any, who: str | None, *, 
     return marked(row, criterion, value, who) if person else judged(row, criterion, value, judge=who)
 
 
-def _annotation(record: Record, _: File) -> Iterator[Row]:
+def _annotation(record: Record, file: File) -> Iterator[Row]:
     kind = (text(record.get("annotator_kind")) or "").upper()
     name = text(record.get("annotation_name")) or text(record.get("name"))
+    if kind == "CODE":
+        file.note(f"{name!r} was computed by code, no judge")
     flat: Mapping[str, Any] = {"score": record.get("score"), "label": record.get("label")}
     flat = flat if flat["score"] is not None or flat["label"] is not None else mapping(record.get("result"))
     who = text(record.get("user_id")) if kind == "HUMAN" else text(at(record, "metadata.model"))

@@ -12,6 +12,7 @@ from bayesjudge.readers.values import canonical, listing, mapping, number, numbe
 
 type _Part = Mapping[str, Any]
 
+#: Beginnings of the types that its ``usesGradingProvider`` names, but for embeddings and classifiers.
 _GRADED = (
     "llm-rubric",
     "g-eval",
@@ -23,6 +24,9 @@ _GRADED = (
     "agent-rubric",
     "conversation-relevance",
     "search-rubric",
+    "web-search",
+    "trajectory:goal-success",
+    "promptfoo:redteam:",
     "pi",
     "moderation",
 )
@@ -119,7 +123,7 @@ FORMATS = (
         title="promptfoo results (JSON version 3, JSONL)",
         rows=_rows,
         finish=_finish,
-        source="promptfoo 0.117: src/types/index.ts, src/evaluator.ts",
+        source="promptfoo 0.117 and later: src/types/index.ts, src/evaluator.ts, src/assertions/constants.ts",
         identity="testCase.vars",
         marks=frozenset({"promptIdx", "testIdx"}),
         records=("results.results", "results"),
