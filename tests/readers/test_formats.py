@@ -263,7 +263,7 @@ def test_what_the_tools_own_sources_say_of_a_record(tmp_path: Path) -> None:
     assert names_in(read_parts(path)[0], "item") == ("q1", "q2")
     for more, reason in (
         ({"dataType": "CORRECTION", "value": 0}, "text, no score"),
-        ({"traceId": None, "datasetRunId": "run"}, "of a session or a whole run"),
+        ({"traceId": None, "datasetRunId": "run"}, "of a session or a run of all items"),
     ):
         path.write_text(json.dumps(changed("langfuse", **more)))
         (part,) = read_parts(path)

@@ -18,7 +18,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         yield {"error": "text, no score"}
         return
     if item is None and trace is None:
-        yield {"error": "of a session or a whole run"}
+        yield {"error": "of a session or a run of all items"}
         return
     if item is None:
         file.note("traces are the items: no two models are paired; join dataset_item_id for that")
