@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import ModuleType
 
 import jax
@@ -13,6 +15,32 @@ from bayesjudge.inference import Laplace, fit
 from bayesjudge.inference.programs.compiled_programs import ALLOWED, MAPS, release_when_many
 
 pytestmark = pytest.mark.skipif(not (MAPS.exists() and ALLOWED.exists()), reason="no limit on memory maps here")
+
+
+COUNT = """
+import jax
+
+compiled = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda name, seconds, **of: compiled.append(of.get("fun_name")) if "backend_compile" in name else None
+)
+from bayesjudge.datasets import simulate_counts
+from bayesjudge.inference import fit
+from bayesjudge.models.judge_error import JudgeError
+
+for counts in simulate_counts(datasets=2, seed=1):
+    before = len(compiled)
+    fit(JudgeError(), counts)
+    print(len(compiled) - before)
+"""
+
+
+def test_a_fit_takes_three_programs_and_those_of_its_seed_and_another_log_none() -> None:
+    """The density's gradient, NUTS, and what answers read at the draws."""
+    done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
+    first, second = map(int, done.stdout.split())
+    assert first <= 5
+    assert second == 0
 
 
 def maps() -> int:

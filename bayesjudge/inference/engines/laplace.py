@@ -63,7 +63,7 @@ def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: 
     norms = []
     for own, sets in apart(arrays, many):
         mode = find_starts(target, own, sets)
-        keys = (key if many else key[None])[len(found) : len(found) + len(mode.at)]
+        keys = (key if many else [key])[len(found) : len(found) + len(mode.at)]
         rngs = partial(_rngs, keys)
         found += _weighted(slopes(target.potential, own, sets), mode, draws, rngs)
         norms.append(mode.gradient_norm)

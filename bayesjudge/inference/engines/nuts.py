@@ -41,7 +41,7 @@ def run_nuts(
     key: Equal keys give equal draws on one device; with ``many`` a key for each data set.
     report: Called with (iterations done, iterations in all) after every block.
     """
-    rngs = [stream(one) for one in (key if many else key[None])]
+    rngs = [stream(one) for one in (key if many else [key])]
     chains = place_chains(target, arrays, rngs, options.chains, many)
     keys = np.stack([rng.integers(2**32, size=(options.chains, 2), dtype=np.uint32) for rng in rngs])
     slope = np.stack([whitened(*of) for of in zip(chains.slope, chains.root, strict=True)])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 
 @cache
@@ -37,4 +37,4 @@ def cache_folder() -> Path:
 
 def to_device(arrays: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays as JAX arrays, integers as int64 and numbers as float64."""
-    return {name: jnp.asarray(array) for name, array in arrays.items()}
+    return {name: jax.device_put(np.asarray(array)) for name, array in arrays.items()}

@@ -6,6 +6,7 @@ same shape, one after another or all at once under ``vmap``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import partial
@@ -13,9 +14,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 from jax.core import Tracer
-from jax.flatten_util import ravel_pytree
 from numpyro.distributions import biject_to
 from numpyro.infer.util import constrain_fn, potential_energy, transform_fn, unconstrain_fn
 
@@ -101,16 +102,21 @@ def _require_hashable(model: Model) -> None:
 def _build(model: Model, data: Data) -> Density:
     accelerator.prepare()
     generative = partial(_generative, model, data)
-    sites = _sites(generative, accelerator.to_device(data.arrays), model.label)
+    sites = _sites(generative, data.arrays, model.label)
     if lost := [name for name in data.observations if name not in sites or sites[name].free is not None]:
         names = ", ".join(name for name, site in sites.items() if site.free is None) or "nothing"
         raise UsageError(
             f"{model.label} observes no array at a site named {lost[0]!r}, as its data say; it has {names}"
         )
     latent = {name: site for name, site in sites.items() if site.free is not None}
-    start, unravel = ravel_pytree({name: jnp.zeros(site.free) for name, site in latent.items()})
+    names = sorted(latent)
+    ends = np.cumsum([0, *(math.prod(latent[name].free or ()) for name in names)]).tolist()
     moves = {name: biject_to(site.support) for name, site in latent.items() if not site.moving}
     moving = len(moves) < len(latent)
+
+    def unravel(flat: Any) -> dict[str, Any]:
+        parts = zip(names, ends, ends[1:], strict=False)
+        return {name: flat[start:end].reshape(latent[name].free) for name, start, end in parts}
 
     def potential(flat: Any, arrays: Arrays) -> Any:
         return potential_energy(generative, (arrays,), {}, unravel(flat))
@@ -123,16 +129,16 @@ def _build(model: Model, data: Data) -> Density:
     def unconstrain(values: Mapping[str, Any], arrays: Arrays) -> Any:
         given = {name: values[name] for name in latent}
         found = unconstrain_fn(generative, (arrays,), {}, given) if moving else transform_fn(moves, given, invert=True)
-        return ravel_pytree({name: found[name] for name in latent})[0]
+        return jnp.concatenate([jnp.ravel(found[name]) for name in names])
 
     return Density(
-        size=int(start.shape[0]),
+        size=ends[-1],
         potential=potential,
         constrain=constrain,
         unconstrain=unconstrain,
         unravel=unravel,
         dims={name: site.dims for name, site in sites.items()},
-        start=start,
+        start=np.zeros(ends[-1]),
     )
 
 
@@ -171,7 +177,7 @@ def _sites(generative: Callable[[Arrays], None], arrays: Arrays, label: str) -> 
                 found[name] = _Site(axes_of(site), support, moving, free)
         return 0
 
-    jax.eval_shape(run, jax.random.key(0), arrays)
+    jax.eval_shape(lambda arrays: run(jax.random.key(0), arrays), dict(arrays))
     if discrete:  # not within the abstract run, where JAX adds words of its own
         raise UsageError(f"site {discrete[0]!r} of {label} is a discrete unknown: sum it out of the likelihood")
     return found
