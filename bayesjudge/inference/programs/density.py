@@ -109,13 +109,13 @@ def _build(model: Model, data: Data) -> Density:
             f"{model.label} observes no array at a site named {lost[0]!r}, as its data say; it has {names}"
         )
     latent = {name: site for name, site in sites.items() if site.free is not None}
-    names = sorted(latent)
-    ends = np.cumsum([0, *(math.prod(latent[name].free or ()) for name in names)]).tolist()
+    order = sorted(latent)
+    ends = np.cumsum([0, *(math.prod(latent[name].free or ()) for name in order)]).tolist()
     moves = {name: biject_to(site.support) for name, site in latent.items() if not site.moving}
     moving = len(moves) < len(latent)
 
     def unravel(flat: Any) -> dict[str, Any]:
-        parts = zip(names, ends, ends[1:], strict=False)
+        parts = zip(order, ends, ends[1:], strict=False)
         return {name: flat[start:end].reshape(latent[name].free) for name, start, end in parts}
 
     def potential(flat: Any, arrays: Arrays) -> Any:
@@ -129,7 +129,7 @@ def _build(model: Model, data: Data) -> Density:
     def unconstrain(values: Mapping[str, Any], arrays: Arrays) -> Any:
         given = {name: values[name] for name in latent}
         found = unconstrain_fn(generative, (arrays,), {}, given) if moving else transform_fn(moves, given, invert=True)
-        return jnp.concatenate([jnp.ravel(found[name]) for name in names])
+        return jnp.concatenate([jnp.ravel(found[name]) for name in order])
 
     return Density(
         size=ends[-1],
