@@ -24,7 +24,7 @@ class AccuracyOptions(LabelDecisionOptions):
 
     warm_up_most: ClassVar[int | None] = 300
     example: ClassVar[str] = "--pooling shared --population items"
-    #: In whitened units none of seven logs had divergent transitions at .9, four of them at .8.
+    #: In whitened units none of seven logs had divergent transitions at .9, five of them at .8.
     target_accept: ClassVar[float] = 0.9
 
     tune: Tune = 300
