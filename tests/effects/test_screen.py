@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
-from error_budget import binomial_bounds
 from scipy import stats
 
 from bayesjudge.counts.labelled_answers import ANSWER, labelled_answers
@@ -54,7 +54,7 @@ def test_columns_of_no_effect_are_rarely_found() -> None:
     """Answers of one item share what the judge thinks of it, and half the columns are the item's."""
     runs = 120
     alarms = sum((screened(log(seed))["holm"] < 0.05).any() for seed in range(runs))
-    assert alarms / runs <= binomial_bounds(runs, 0.05)[1]
+    assert alarms / runs <= error_budget.binomial_bounds(runs, 0.05)[1]
 
 
 def test_one_system_and_a_number_is_rao_s_score_test() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_reference_answers_of_battles_and_pairs_are_no_peoples_either() -> None:
 def said(answer: Comparison, source: str, folder: Path) -> bool:
     page = answer.to_html(folder / "page.html").read_text(encoding="utf-8")
     manifest = answer.manifest["settings"]["label_source"]
-    return bool(manifest == source and LABELS[source] in page.split("</header>")[0])
+    return bool(manifest == source and LABELS[source] in html.unescape(page.split("</header>")[0]))
 
 
 def test_where_labels_came_from_is_in_the_manifest_and_on_the_page(tmp_path: Path) -> None:
