@@ -65,6 +65,7 @@ class Fit:
         """
         from bayesjudge.inference.complete import complete
 
+        self._in_float64()
         return complete(self.model, self.data, self.made)
 
     @property
@@ -76,7 +77,14 @@ class Fit:
     @property
     def posterior(self) -> xr.Dataset:
         """Posterior draws of the sites, dims ``chain, draw, ...``."""
+        self._in_float64()
         return sites_of(self.made["posterior"].to_dataset())
+
+    def _in_float64(self) -> None:
+        """Set JAX up, which models may use on draws: a process that reads a fit need not be the one that made it."""
+        from bayesjudge.inference.programs import accelerator
+
+        accelerator.prepare()
 
     def estimates(self, *, prob: float = 0.95, **options: Any) -> Estimates:
         """What the posterior says; every row carries a note when the gate failed.

@@ -25,6 +25,7 @@ from bayesjudge.inference.engines import Engine, engine_of
 from bayesjudge.inference.engines.base import SideBySide
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.jobs import run_jobs
+from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared
 from bayesjudge.inference.programs.stacks import Stack, stack
@@ -66,6 +67,7 @@ class ManyFits:
 
     def posterior(self, index: int) -> xr.Dataset:
         """Posterior of one data set, dims ``chain, draw, ...``."""
+        accelerator.prepare()  # where others made the draws, this process may not have
         model = self.models[index]
         data = with_parameters(model, self.data[index])
         return posterior_dataset(density(model, data), data, self.flat[index])

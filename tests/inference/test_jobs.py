@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import multiprocessing
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -101,6 +103,25 @@ def test_held_out_predictions_do_not_depend_on_workers() -> None:
     # Processes of their own may add up in another number of threads.
     figures = (np.array(number.findall(answer), dtype=float) for answer in (two, alone))
     np.testing.assert_allclose(*figures, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_a_process_that_fits_nothing_itself_reads_fits_in_float64(tmp_path: Path) -> None:
+    """JAX is set up where a fit is read, not only where it is made."""
+    lines = (
+        "import sys, bayesjudge as bj",
+        "from bayesjudge.datasets import simulate_verdicts",
+        "if __name__ == '__main__':",
+        "    log = simulate_verdicts(seed=1, labelled=40, unlabelled=60, judges=('heron', 'otter')).verdicts",
+        "    found = bj.accuracy(log, workers=2, seed=3, draws=200, engine='laplace', bootstrap=0, compare=False)",
+        "    print(found.to_json())",
+    )
+    script = tmp_path / "workers_first.py"
+    script.write_text("\n".join(lines), encoding="utf-8")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    log = simulate_verdicts(seed=1, labelled=40, unlabelled=60, judges=("heron", "otter")).verdicts
+    alone = answered(bj.accuracy, log, bootstrap=0, compare=False)
+    assert json.loads(done.stdout)["estimates"] == json.loads(json.dumps(alone))["estimates"]
 
 
 @pytest.mark.slow
