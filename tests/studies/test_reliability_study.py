@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +121,10 @@ def test_the_page_and_the_screen_hold_the_answer(
     shown = capsys.readouterr().out
     assert "Flip rate" in shown
     assert "ICC(2,1)" in shown
-    # A plan by a posterior that did not converge is not shown.
-    assert ("Where to ask again" in shown) == answer.gate.passed
+    # A plan by a posterior that did not converge is not shown, whichever these few draws are.
+    for passed in (True, False):
+        show_answer(replace(answer, gate=replace(answer.gate, passed=passed)))
+        assert ("Where to ask again" in capsys.readouterr().out) == passed
     show_answer(answer, every=True)
     assert "minimum trials[95%]" in capsys.readouterr().out.lower().replace("\n", "")
 
