@@ -30,10 +30,10 @@ demo: $(VENV)/.run
 	$(BIN)/bayesjudge demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow and not spark"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow and not spark" --durations 15
 
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m slow
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m slow --durations 15
 
 test-all: test test-slow
 
