@@ -336,6 +336,13 @@ def test_examples_of_others_models_run(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_example_of_trials_and_pairs_runs() -> None:
+    shown = run(str(EXAMPLES / "own_trials_and_pairs.py"))
+    assert "bayes:steady" in shown
+    assert "trust[bayes:logistic]" in shown
+
+
+@pytest.mark.slow
 def test_examples_of_covariates_and_groups_run() -> None:
     assert "specificity, +1 sd of log(words)" in run(str(EXAMPLES / "covariates.py"))
     assert "half law" in run(str(EXAMPLES / "groups.py"))

@@ -75,6 +75,7 @@ def test_the_score_of_each_has_other_moments(case: Case) -> None:
 CALIBRATED = {
     "bradley_terry": "sign of log_tie flipped",
     "judge_error": "theta for its complement",
+    "judge_error_number": "sign of b_accuracy_log_length flipped",
     "judge_panel": "sign of weight_mean flipped",
     "judge_temperature": "sign of mu flipped",
     "verdict_agreement": "sign of alpha flipped",
