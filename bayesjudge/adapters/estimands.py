@@ -142,6 +142,11 @@ def require_estimands(source: str, axes: Mapping[str, tuple[str, ...]], data: Da
         each = _CALLED[axis].removesuffix("s")
         wanted = f"not one value for each {each} ({_listed(data.coords[axis])})"
         raise UsageError(f"{name!r} of {source} has {said}, {wanted}: {fix.format(name=name, axis=axis)}")
+    about = {name: axis for name, axis in view.estimands.items() if name in axes}
+    if all(axis and not data.coords[axis] for axis in about.values()):
+        others = " or ".join(name for name in view.needed if name not in about)
+        kind = _CALLED[next(iter(about.values()))]
+        raise UsageError(f"the table has no {kind}, of which {source} gives {', '.join(about)}: report {others}")
 
 
 def require_entries(source: str, names: Any, data: Data, *, axis: str) -> None:

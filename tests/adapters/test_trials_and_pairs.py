@@ -240,6 +240,9 @@ def test_what_cannot_be_answered_is_one_sentence() -> None:
         bj.reliability(simulate_choices(seed=1).trials, models=[steady], **SHORT)
     with pytest.raises(UsageError, match="reads agreements and disagreements; with labels='positives'"):
         bj.audit(PAIRS, models=[rate], labels="positives", reviewed=0.5)
+    every = simulate_pairs(seed=1, n=60, verified=60, dimensions=2).pairs
+    with pytest.raises(UsageError, match="no unverified pairs, of which logistic gives trust: report agreement"):
+        as_model(logistic).prepare(every)
     with pytest.raises(UsageError, match="Trials is a table of reliability, not of audit"):
         bj.data(TRIALS, "audit")
     with pytest.raises(UsageError, match="question='trust' is not one of accuracy, elo, reliability, audit"):
