@@ -199,6 +199,11 @@ def test_decisions_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
     found = json.loads(out.read_text())
     # Two populations of two splits, and 72 ordered pairs of nine models.
     assert sum(row["pairs"] for row in found["chances"]) == 2 * 2 * 72
+    of_two = {row["population"]: row for row in found["losses"] if row["between"] == "two models"}
+    for row in found["causes"]:
+        # The same loss of two, summed by pair and by split; stored to six digits.
+        assert row["said"] == pytest.approx(of_two[row["population"]]["said"], rel=1e-5)
+        assert row["came"] == pytest.approx(of_two[row["population"]]["came"], rel=1e-5)
     assert all(0.5 < row["ratio"] < 2 for row in found["widths"])
 
 

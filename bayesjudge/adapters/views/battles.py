@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from bayesjudge.tables import Battles
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ARRAYS = dict.fromkeys(("wins", "ties", "losses", "n", "first", "second"), ("pair",))
+ARRAYS: Mapping[str, tuple[str, ...]] = dict.fromkeys(("wins", "ties", "losses", "n", "first", "second"), ("pair",))
 
 
 def _made(table: Any) -> Data:

@@ -6,6 +6,7 @@ and features are those of either response: ``agree`` then says that people chose
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from bayesjudge.readers import read_pairs
 from bayesjudge.tables import Pairs
 
 _OF_VERIFIED = {"agree": (), "vote": (), "features": ("feature",), "category": ()}
-_OF_OTHERS = {f"{name}_other": axes for name, axes in _OF_VERIFIED.items() if name != "agree"}
-ARRAYS = {name: ("row", *axes) for name, axes in _OF_VERIFIED.items()}
-ARRAYS |= {name: ("other", *axes) for name, axes in _OF_OTHERS.items()}
+ARRAYS: Mapping[str, tuple[str, ...]] = {
+    **{name: ("row", *axes) for name, axes in _OF_VERIFIED.items()},
+    **{f"{name}_other": ("other", *axes) for name, axes in _OF_VERIFIED.items() if name != "agree"},
+}
 #: What `verdict_agreement` calls an array.
 _THEIRS = {"agree": "agreements", "features": "x", "features_other": "x_other"}
 #: Features without a statistic: one direction means nothing by itself, categories have their own.

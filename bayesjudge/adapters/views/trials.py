@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from bayesjudge.readers import read_trials
 from bayesjudge.tables import Trials
 from bayesjudge.tables.words import OUTCOMES
 
-ARRAYS = {"outcomes": ("item", "judge", "outcome"), "n": ("item", "judge")}
+ARRAYS: Mapping[str, tuple[str, ...]] = {"outcomes": ("item", "judge", "outcome"), "n": ("item", "judge")}
 
 
 def _made(table: Any) -> Data:

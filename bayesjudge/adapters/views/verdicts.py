@@ -17,7 +17,7 @@ from bayesjudge.tables import Verdicts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ARRAYS = {
+ARRAYS: Mapping[str, tuple[str, ...]] = {
     "labelled": ("system", "label", "verdict"),
     "unlabelled": ("system", "verdict"),
     "n": ("system",),
