@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
-    from bayesjudge.adapters import as_baseline, as_model, data_view
+    from bayesjudge.adapters import as_baseline, as_model, data
     from bayesjudge.checks import prior_predictive
     from bayesjudge.counts import count_verdicts
     from bayesjudge.counts.battles.counts import count_battles
@@ -58,7 +58,7 @@ _WHERE = {
     "compare": "studies",
     "count_battles": "counts.battles.counts",
     "count_verdicts": "counts",
-    "data_view": "adapters",
+    "data": "adapters",
     "elo": "studies",
     "find_model": "model",
     "fit": "inference",
@@ -100,7 +100,7 @@ __all__ = [
     "compare",
     "count_battles",
     "count_verdicts",
-    "data_view",
+    "data",
     "elo",
     "find_model",
     "fit",

@@ -23,6 +23,7 @@ from harness.command import parser
 from harness.machine import machine
 from harness.results import holds, report, show
 from numpy.typing import NDArray
+from scipy.stats import norm
 from triviaqa import DATA, hidden, read, true_values
 
 from bayesjudge.counts import VerdictCounts
@@ -68,6 +69,8 @@ def main() -> None:
     losses, widths = expected_losses(found, truth, options), predicted_widths(found, options)
     show(chances, f"P(a model is better by more than {options.margin}) and how often it is")
     show(losses, "expected loss of the choice, and what it costs")
+    causes = spreads_and_errors(found, truth, options)
+    show(causes, "posterior standard deviation over error, and the expected loss of posteriors as wide as the errors")
     show(widths, "predicted width over the width that was found")
     report(
         "decisions",
@@ -76,6 +79,7 @@ def main() -> None:
         must_hold=[] if options.quick else must_hold(chances, losses, widths),
         chances=chances,
         losses=losses,
+        causes=causes,
         widths=widths,
         seconds=time.perf_counter() - start,
     )
@@ -165,6 +169,42 @@ def expected_losses(
             cell = {"population": population, "n": n, "between": among}
             rows.append({**cell, "said": said.mean(), "came": came.mean(), "standard_error": error})
     return rows
+
+
+def spreads_and_errors(
+    found: Mapping[tuple[str, int, int], Posterior], truth: Mapping[tuple[str, str], float], options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Why expected losses of two models are not what choices cost: are the posteriors too wide, or the truths few.
+
+    spread: Mean standard deviation of a difference over the root mean square error of its mean.
+    said, came: Expected loss and regret, as in `expected_losses`.
+    of_errors: Expected loss of normal posteriors with the same means, each as wide as its pair's error over splits.
+    """
+    rows = []
+    for population, n in _cells(options):
+        draws = [found[population, n, split].draws for split in range(options.splits)]
+        each = list(itertools.combinations(draws[0].columns, 2))
+        true = np.array([truth["accuracy", a] - truth["accuracy", b] for a, b in each])
+        gaps = [np.stack([(one[a] - one[b]).to_numpy() for a, b in each]) for one in draws]
+        mean, sd = (np.array([getattr(gap, of)(axis=1) for gap in gaps]) for of in ("mean", "std"))
+        error = np.sqrt(((mean - true) ** 2).mean(axis=0))
+        cost = np.where(np.sign(mean) == np.sign(true), 0.0, abs(true))
+        figures = {
+            "spread": sd.mean() / np.sqrt((error**2).mean()),
+            "said": np.mean(
+                [np.maximum(-np.sign(m)[:, None] * gap, 0).mean() for m, gap in zip(mean, gaps, strict=True)]
+            ),
+            "came": cost.mean(),
+            "of_errors": _normal_loss(mean, error).mean(),
+        }
+        rows.append({"population": population, "n": n, **{name: float(value) for name, value in figures.items()}})
+    return rows
+
+
+def _normal_loss(mean: Array, sd: Array) -> Array:
+    """Expected loss of choosing the better of two whose difference is normal."""
+    z = abs(mean) / sd
+    return np.asarray(sd * norm.pdf(z) - abs(mean) * norm.sf(z))
 
 
 def _choice(draws: pd.DataFrame, truth: Mapping[tuple[str, str], float]) -> list[float]:

@@ -1,9 +1,9 @@
 """Simulation-based calibration of every registered model: ``python benchmarks/validation.py``.
 
-Each model is calibrated on a small table of its own kind: ranks of every parameter, of the log likelihood and
-of further quantities that look at the data, and the exact ranks of chains that start at the truth. One result
-a model, ``results/validation/MODEL.json``; VALIDATION.md is written from them by ``harness/pages.py``.
-Blocks of replicates are kept in ``--folder``, so that a killed run goes on where it stopped.
+Each model, and `judge_error` with each of three formulas, is calibrated on a small table of its own kind: ranks of
+every parameter, of the log likelihood and of further quantities that look at the data, and the exact ranks of chains
+that start at the truth. One result a model, ``results/validation/MODEL.json``; VALIDATION.md is written from them by
+``harness/pages.py``. Blocks of replicates are kept in ``--folder``, so that a killed run goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from harness.command import each_model
 from harness.machine import machine
 from harness.results import holds, report, show
 
-from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.datasets.small import FORMULAS, KIND_OF_MODEL, WITH_COLUMNS, small_table
 from bayesjudge.inference import Hmc
 from bayesjudge.model import find_model
+from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.simulation import Calibration, data_quantities, sbc
 from bayesjudge.simulation.calibration.ranks import FALSE_ALARM
 
@@ -31,12 +32,13 @@ BINS = 16
 
 def main() -> None:
     """Calibrate the models asked for, one after another."""
-    each_model(__doc__, "replicates", RESULTS, _one)
+    each_model(__doc__, "replicates", RESULTS, _one, more=list(FORMULAS))
 
 
 def _one(name: str, options: Namespace) -> None:
-    facts, model = machine(), find_model(name)()
-    data = model.prepare(small_table(KIND_OF_MODEL[name]))
+    facts, table = machine(), KIND_OF_MODEL.get(name, WITH_COLUMNS)
+    model = JudgeError(formulas=FORMULAS[name]) if name in FORMULAS else find_model(name)()
+    data = model.prepare(small_table(table))
     folder = None if options.folder is None else options.folder / name
     # What was kept from an earlier run took its time then: no figure is better than a wrong one.
     resumed = folder is not None and any(folder.glob("block-*"))
@@ -65,7 +67,7 @@ def _one(name: str, options: Namespace) -> None:
         facts,
         must_hold=[must_hold(found)],
         label=found.label,
-        table=KIND_OF_MODEL[name],
+        table=table,
         replicates=len(found.ranks),
         unreliable=found.unreliable,
         **took,

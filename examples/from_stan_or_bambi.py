@@ -11,14 +11,14 @@ from __future__ import annotations
 import arviz_base as az
 import numpy as np
 
-from bayesjudge import accuracy, as_model, data_view
+from bayesjudge import accuracy, as_model, data
 from bayesjudge.datasets import simulate_verdicts
 
 
 def main() -> None:
     """Answer the accuracy question with stored draws, and print what could not be checked of them."""
     log = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=60, unlabelled=1000)
-    view, rng = data_view(log.verdicts), np.random.default_rng(1)
+    view, rng = data(log.verdicts), np.random.default_rng(1)
     # Accuracy by the labels alone: each system's posterior is Beta(1 + right, 1 + wrong).
     wrong, right = view["labelled"].sum(axis=2).T
     theta = rng.beta(1 + right, 1 + wrong, size=(4, 500, len(right)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesjudge import Nuts, accuracy, data_view, fit
+from bayesjudge import Nuts, accuracy, data, fit
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.estimates.posterior import Quantities, accuracy_quantities
 from bayesjudge.model import Data, GenerativeModel
@@ -26,7 +26,7 @@ class ValidatedJudge(GenerativeModel):
 
     def prepare(self, table: Any) -> Data:
         """Arrays of a table, of which ``positives`` is observed."""
-        return data_view(table)
+        return data(table)
 
     def numpyro(self, data: Data) -> None:
         """``positives ~ Binomial(n, θ q1 + (1 − θ)(1 − q0))``, with q1 and q0 from the earlier study."""

@@ -1,7 +1,7 @@
 """A model of your own in PyMC, next to ours in the table: ``python examples/own_pymc_model.py``.
 
 The judge was validated elsewhere: it recognised 160 of 200 right answers and 160 of 200 wrong ones. The function is
-called with the arrays of ``bayesjudge.data_view(log)`` and returns a ``pm.Model``, which PyMC samples; the variable
+called with the arrays of ``bayesjudge.data(log)`` and returns a ``pm.Model``, which PyMC samples; the variable
 ``accuracy``, along the axis ``system``, is what the question reports. On the command line:
 ``bayesjudge accuracy FILE --model default --model examples/own_pymc_model.py:validated_judge``.
 """

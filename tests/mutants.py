@@ -16,10 +16,11 @@ from numpyro.distributions import Distribution
 from numpyro.infer.util import potential_energy
 from numpyro.primitives import Messenger
 
-from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.datasets.small import FORMULAS, KIND_OF_MODEL, WITH_COLUMNS, small_table
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, find_model
+from bayesjudge.models.judge_error import JudgeError
 
 __all__ = ["Case", "Mutant", "Mutation"]
 
@@ -116,10 +117,11 @@ class Case:
 
     @classmethod
     def of(cls, name: str, slips: tuple[Mutation, ...]) -> Case:
-        """A registered model's."""
+        """A registered model's, or that of `judge_error` with formulas."""
         accelerator.prepare()
-        model = find_model(name)()
-        return cls(name=name, model=model, data=model.prepare(small_table(KIND_OF_MODEL[name])), slips=slips)
+        model = JudgeError(formulas=FORMULAS[name]) if name in FORMULAS else find_model(name)()
+        table = small_table(KIND_OF_MODEL.get(name, WITH_COLUMNS))
+        return cls(name=name, model=model, data=model.prepare(table), slips=slips)
 
     def potential(self, z: Any, arrays: Any, weights: Any) -> Any:
         """Minus the log density with each slip on as far as its weight says."""

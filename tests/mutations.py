@@ -46,7 +46,7 @@ def _swapped(site: str, other: str) -> Mutation:
 
 _CHANNEL = (_swapped("mu_sensitivity", "mu_specificity"), _scaled("tau_sensitivity", 3.0))
 
-#: Wrong versions of each registered model of this package, on its small table.
+#: Wrong versions of each registered model of this package, and of `judge_error` with formulas, on its small table.
 MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     "bradley_terry": (
         _dropped_jacobian("spread"),
@@ -64,6 +64,27 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
         _counted_twice("y"),
     ),
     "judge_error": (*_CHANNEL, _dropped_jacobian("theta"), _mirrored("theta"), _counted_twice("n")),
+    "judge_error_number": (
+        _swapped("mu_sensitivity", "mu_specificity"),
+        _flipped("b_sensitivity_log_length"),
+        _flipped("b_accuracy_log_length"),
+        _scaled("tau_specificity_spread", 3.0),
+        _counted_twice("n"),
+    ),
+    "judge_error_crossed": (
+        _dropped_jacobian("tau_accuracy_spread_topic"),
+        _scaled("tau_accuracy_spread_style", 3.0),
+        _flipped("mu_specificity"),
+        _flipped("b_accuracy"),
+        _counted_twice("n"),
+    ),
+    "judge_error_nested": (
+        _scaled("tau_accuracy_spread_system_topic", 3.0),
+        _dropped_jacobian("tau_accuracy_spread_topic"),
+        _flipped("mu_sensitivity"),
+        _squared("tau_sensitivity_spread_topic"),
+        _counted_twice("n"),
+    ),
     "judge_panel": (
         _dropped_jacobian("model_spread"),
         _flipped("weight_mean"),

@@ -1,9 +1,10 @@
 """Other shapes than the protocols': functions, PyMC models and trees of draws as models, functions as baselines."""
 
 from bayesjudge.adapters.baseline import as_baseline
+from bayesjudge.adapters.estimands import NamedEstimands
 from bayesjudge.adapters.function import FunctionModel
 from bayesjudge.adapters.model import as_model, model_or_fit
 from bayesjudge.adapters.tree import TreeModel
-from bayesjudge.adapters.views import data_view
+from bayesjudge.adapters.views import data
 
-__all__ = ["FunctionModel", "TreeModel", "as_baseline", "as_model", "data_view", "model_or_fit"]
+__all__ = ["FunctionModel", "NamedEstimands", "TreeModel", "as_baseline", "as_model", "data", "model_or_fit"]

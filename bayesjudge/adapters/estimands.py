@@ -1,7 +1,8 @@
 """What a model says whose variables are named as what they estimate: names are the contract.
 
-A variable ``accuracy, sensitivity, specificity, youden`` answers the accuracy question, ``elo`` or ``strength``
-(logits) the Elo question; its axis ``system`` is that of the models that are judged.
+A question's view says which names are reported, and along which axis: ``accuracy, sensitivity, specificity, youden``
+and ``elo``, or ``strength`` in logits, of the systems that are judged; ``flip_rate`` and ``icc`` of judges; ``trust``
+of verdicts that nobody verified, and ``agreement`` of all.
 """
 
 from __future__ import annotations
@@ -12,27 +13,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.adapters.views import VIEWS, data_view, question_of, resampled
+from bayesjudge.adapters import views
+from bayesjudge.adapters.views import QUALITY, VIEWS, view_of
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates.posterior import accuracy_quantities, differences, quantity
 from bayesjudge.maths.bradley_terry import shown_pairs, to_elo
 from bayesjudge.model import Data, GenerativeModel, Statistic
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
     from bayesjudge.estimates.posterior import Quantities
 
-#: Variables that a question reports beside those that answer it.
-QUALITY = ("sensitivity", "specificity", "youden")
-#: Variables of which a question needs one.
-ANSWERS = {"accuracy": ("accuracy",), "elo": ("elo", "strength")}
-REPORTED = ("accuracy", "elo", "strength", *QUALITY)
+#: Axis of every variable that some question reports.
+AXES: Mapping[str, str] = {name: axis for view in VIEWS.values() for name, axis in view.estimands.items()}
+#: What the entries of an axis are called.
+_CALLED = {"system": "systems", "judge": "judges", "other": "unverified pairs"}
+#: Entries that a message lists.
+_SHOWN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedEstimands(GenerativeModel):
-    """A model of the arrays of `data_view`; rows, differences, statistics and resampling follow from names."""
+    """A model of the arrays of a view; rows, differences, statistics and resampling follow from names."""
 
     @property
     def source(self) -> str:
@@ -44,9 +48,9 @@ class NamedEstimands(GenerativeModel):
         """None: the name says it."""
         return ()
 
-    def reported(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:  # noqa: ARG002
+    def reported(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws of the variables that are reported, by name."""
-        return {name: posterior[name] for name in REPORTED if name in posterior}
+        return {name: posterior[name] for name in view_of(data).estimands if name in posterior}
 
     def quantities(self, posterior: xr.Dataset, data: Data, *, population: str = "superpopulation") -> Quantities:
         """Draws of every variable that is an estimand, and differences."""
@@ -58,28 +62,45 @@ class NamedEstimands(GenerativeModel):
         if "accuracy" in draws:
             found |= accuracy_quantities(draws["accuracy"], n=data.units, quality=quality)
         if {"elo", "strength"} & draws.keys():
-            elo = self.elo(posterior, data)
-            pairs = [
-                (elo["system"].values[a], elo["system"].values[b])
-                for a, b in shown_pairs(elo.mean(("chain", "draw")).to_numpy())
-            ]
-            found["elo"] = quantity(elo, n=data.units, headline=True)
-            found["difference"] = quantity(differences(elo, "system", pairs), signed=True)
-        return {**quality, **found}
+            found |= self._of_elo(self.elo(posterior, data), data)
+        for name in (name for name in ("flip_rate", "icc") if name in draws):
+            judges = draws[name].rename(judge="unit").assign_coords(judge=("unit", list(data.coords["judge"])))
+            found[name] = quantity(judges, n=data.units, headline=True)
+        return {**quality, **found, **_of_verdicts(draws, data)}
+
+    def _of_elo(self, elo: xr.DataArray, data: Data) -> dict[str, xr.DataArray]:
+        names = elo["system"].to_numpy()
+        pairs = [(names[a], names[b]) for a, b in shown_pairs(elo.mean(("chain", "draw")).to_numpy())]
+        gaps = quantity(differences(elo, "system", pairs), signed=True)
+        return {"elo": quantity(elo, n=data.units, headline=True), "difference": gaps}
 
     def accuracy(self, posterior: xr.Dataset, data: Data, *, population: str = "superpopulation", seed: int = 0) -> Any:  # noqa: ARG002
         """Draws of each model's accuracy, dims ``chain, draw, system``."""
-        require_answer(self.source, ANSWERS["accuracy"], draws := self.reported(posterior, data))
+        require_answer(self.source, VIEWS["accuracy"].needed, draws := self.reported(posterior, data))
         return draws["accuracy"]
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's Elo, dims ``chain, draw, system``; strengths are centred at 1500."""
-        require_answer(self.source, ANSWERS["elo"], draws := self.reported(posterior, data))
+        require_answer(self.source, VIEWS["elo"].needed, draws := self.reported(posterior, data))
         if "elo" in draws:
             return draws["elo"]
         strength = draws["strength"]
         elo: xr.DataArray = to_elo(strength - strength.mean("system"))
         return elo
+
+    def trust(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
+        """P(people agree) of every unverified pair; where there is one ``agreement`` alone, it is that of each."""
+        import pandas as pd
+
+        require_answer(self.source, VIEWS["audit"].needed, draws := self.reported(posterior, data))
+        vote = np.asarray(data["vote_other"])
+        if "trust" in draws:
+            p = draws["trust"].transpose("chain", "draw", "other").to_numpy()
+        else:
+            p = 0.5 + vote * (draws["agreement"].transpose("chain", "draw").to_numpy()[..., None] - 0.5)
+        low, high = np.quantile(p, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
+        items = {"item": list(data.coords["other"]), "vote": vote}
+        return pd.DataFrame({**items, "trust": p.mean(axis=(0, 1)), "lower": low, "upper": high})
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
@@ -87,15 +108,15 @@ class NamedEstimands(GenerativeModel):
         return {"observed": _observations}
 
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
-        """Observations of resampled answers, or votes; None for arrays of the model's own."""
-        if not set(data.observations) <= VIEWS.keys():
+        """Observations of resampled answers, votes, items or pairs; None for arrays of the model's own."""
+        view = view_of(data)
+        if not set(data.observations) <= view.arrays.keys():
             return None
-        found = resampled(data, replicates=replicates, seed=seed)
-        return {name: found[name] for name in data.observations} if data.also_observed else found[data.observed]
+        return view.resampled(data, replicates, np.random.default_rng(seed))
 
     def viewed(self, table: Any) -> Data:
         """The arrays of a table, or of counts."""
-        return table if isinstance(table, Data) else data_view(table)
+        return table if isinstance(table, Data) else views.data(table)
 
 
 def require_answer(source: str, names: tuple[str, ...], there: Mapping[str, Any]) -> None:
@@ -106,26 +127,38 @@ def require_answer(source: str, names: tuple[str, ...], there: Mapping[str, Any]
 
 
 def require_estimands(source: str, axes: Mapping[str, tuple[str, ...]], data: Data, *, fix: str) -> None:
-    """Refuse variables (by name, their axes) of which none answers, or which are not along the systems.
+    """Refuse variables (by name, their axes) of which none answers, or which are not along their axis.
 
-    ``fix`` says how to write ``{name}`` with the axis ``system`` where the model is written.
+    ``fix`` says how to write ``{name}`` with its ``{axis}`` where the model is written.
     """
-    require_answer(source, ANSWERS[question_of(data)], axes)
-    for name in (name for name in REPORTED if name in axes):
-        if axes[name] == ("system",) or (name in QUALITY and not axes[name]):
+    view = view_of(data)
+    require_answer(source, view.needed, axes)
+    for name, axis in ((name, axis) for name, axis in view.estimands.items() if name in axes):
+        if axes[name] == ((axis,) if axis else ()) or (name in view.shared and not axes[name]):
             continue
-        systems = ", ".join(map(str, data.coords["system"]))
         said = f"the axes {', '.join(axes[name])}" if axes[name] else "no axis"
-        raise UsageError(
-            f"{name!r} of {source} has {said}, not one value for each system ({systems}): {fix.format(name=name)}"
-        )
+        if not axis:
+            raise UsageError(f"{name!r} of {source} has {said}; it is one number")
+        each = _CALLED[axis].removesuffix("s")
+        wanted = f"not one value for each {each} ({_listed(data.coords[axis])})"
+        raise UsageError(f"{name!r} of {source} has {said}, {wanted}: {fix.format(name=name, axis=axis)}")
+    about = {name: axis for name, axis in view.estimands.items() if name in axes}
+    if all(axis and not data.coords[axis] for axis in about.values()):
+        others = " or ".join(name for name in view.needed if name not in about)
+        kind = _CALLED[next(iter(about.values()))]
+        raise UsageError(f"the table has no {kind}, of which {source} gives {', '.join(about)}: report {others}")
 
 
-def require_systems(source: str, names: Any, data: Data) -> None:
-    """Refuse a model of other systems than those of the table."""
-    theirs, ours = (sorted(map(str, one)) for one in (names, data.coords["system"]))
+def require_entries(source: str, names: Any, data: Data, *, axis: str) -> None:
+    """Refuse a model of other systems, judges or pairs than those of the table."""
+    theirs, ours = (sorted(map(str, one)) for one in (names, data.coords[axis]))
     if theirs != ours:
-        raise UsageError(f"{source} has the systems {', '.join(theirs)}; the table has {', '.join(ours)}")
+        raise UsageError(f"{source} has the {_CALLED[axis]} {_listed(theirs)}; the table has {_listed(ours)}")
+
+
+def _listed(names: Any) -> str:
+    shown = [*map(str, names)]
+    return ", ".join([*shown[:_SHOWN], *(["…"] if len(shown) > _SHOWN else [])])
 
 
 def _of_units(draws: xr.DataArray, data: Data) -> xr.DataArray:
@@ -133,18 +166,29 @@ def _of_units(draws: xr.DataArray, data: Data) -> xr.DataArray:
     return draws if "system" in draws.dims else draws.expand_dims(judge=list(data.coords["judge"]))
 
 
+def _of_verdicts(draws: Mapping[str, xr.DataArray], data: Data) -> dict[str, xr.DataArray]:
+    """Expected consistency of the unverified verdicts, of two that disagree one is right; and agreement of all."""
+    import xarray as xr
+
+    found = {}
+    if "trust" in draws and data.coords["other"]:
+        vote = xr.DataArray(np.asarray(data["vote_other"]), dims="other")
+        share = (0.5 + vote * (draws["trust"].drop_vars("other", errors="ignore") - 0.5)).mean("other")
+        found["consistency"] = quantity(share.expand_dims(unit=["unverified"]), n=data.units, headline=True)
+    if "agreement" in draws:
+        judge = draws["agreement"].expand_dims(judge=list(data.coords["judge"]))
+        found["agreement"] = quantity(judge, n=data.units, headline=True)
+    return found
+
+
 def _observations(observed: Any, data: Data) -> dict[str, Any]:
-    """Arrays of the view entry by entry, (..., ) each, by what is observed and where; of others their mean."""
+    """Arrays of the view as its question looks at them, (..., ) each; of others their mean."""
     found: dict[str, Any] = {}
+    view, of = view_of(data), observed if isinstance(observed, Mapping) else {data.observed: observed}
     for name in data.observations:
-        values = np.asarray(observed[name] if data.also_observed else observed, dtype=float)
-        axes = data.dims[name]
-        if name not in VIEWS:
-            found[f"mean of {name}"] = values.mean(axis=tuple(range(values.ndim - len(axes), values.ndim)))
+        if name in view.arrays:
+            found |= view.shown(name, of, data)
             continue
-        total = np.asarray(data["n"]) if axes == data.dims["n"] else np.ones(1)
-        values = values / np.where(total > 0, total, np.nan)
-        for place in np.ndindex(*(len(data.coords[axis]) for axis in axes)):
-            where = " | ".join(str(data.coords[axis][k]) for axis, k in zip(axes, place, strict=True))
-            found[f"{name} | {where}"] = values[(..., *place)]
+        values, axes = np.asarray(of[name], dtype=float), data.dims[name]
+        found[f"mean of {name}"] = values.mean(axis=tuple(range(values.ndim - len(axes), values.ndim)))
     return found

@@ -1,7 +1,7 @@
 """A function of plain arrays as a model, written in NumPyro or in PyMC: names of its variables are the contract.
 
-The function is called with `data_view`'s arrays. In NumPyro it samples sites, in PyMC it returns a ``pm.Model``. A
-variable with observations has the name of the array that it observes.
+The function is called with the arrays of `bayesjudge.data`. In NumPyro it samples sites, in PyMC it returns a
+``pm.Model``. A variable with observations has the name of the array that it observes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.adapters import pymc
-from bayesjudge.adapters.estimands import REPORTED, NamedEstimands, require_estimands
-from bayesjudge.adapters.views import shown_arrays
+from bayesjudge.adapters.estimands import AXES, NamedEstimands, require_estimands
+from bayesjudge.adapters.views import shown_arrays, view_of
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data, Elsewhere
 from bayesjudge.models.common.at_draws import at_draws
@@ -31,7 +31,7 @@ class FunctionModel(NamedEstimands):
     Attributes
     ----------
     function : callable
-        ``function(data)``, of the arrays of `data_view`: it samples NumPyro sites, or returns a ``pm.Model``.
+        ``function(data)``, of the arrays of `bayesjudge.data`: it samples NumPyro sites, or returns a ``pm.Model``.
     named : str
         What the model is called; by default as the function.
     """
@@ -52,7 +52,7 @@ class FunctionModel(NamedEstimands):
         ------
         UsageError
             The function observes nothing, or something under another name; no variable is an estimand, or it is not
-            one of the systems.
+            along its axis.
         """
         data = self.viewed(table)
         sites, made = self._called(data)
@@ -110,11 +110,12 @@ class FunctionModel(NamedEstimands):
         if pymc.WRITTEN in data.facts:
             return found
         sites, _ = self._called(data)
-        derived = [name for name in REPORTED if name in sites and sites[name]["type"] == "deterministic"]
+        names = view_of(data).estimands
+        derived = [name for name in names if name in sites and sites[name]["type"] == "deterministic"]
         if derived:
             values = at_draws(_Derived(self, data, tuple(derived)), posterior)
             for name, value in zip(derived, values, strict=True):
-                axes = {"system": list(data.coords["system"])} if value.ndim > 2 else {}
+                axes = {AXES[name]: list(data.coords[AXES[name]])} if value.ndim > 2 else {}
                 found[name] = xr.DataArray(value, dims=("chain", "draw", *axes), coords=axes)
         return found
 
@@ -143,15 +144,21 @@ class FunctionModel(NamedEstimands):
         """Deterministic sites are in no plate: their shape says what they are of."""
         from bayesjudge.inference.programs.density import axes_of
 
-        of_systems = {(): (), (len(data.coords["system"]),): ("system",)}
+        lengths = {axis: (len(data.coords[axis]),) for axis in view_of(data).axes}
+
+        def along(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
+            axis = AXES.get(name, "")
+            return (axis,) if shape == lengths.get(axis) else tuple(map(str, shape))
+
         axes = {
-            name: axes_of(site)
-            if site["type"] == "sample"
-            else of_systems.get(np.shape(site["value"]), tuple(map(str, np.shape(site["value"]))))
+            name: axes_of(site) if site["type"] == "sample" else along(name, np.shape(site["value"]))
             for name, site in sites.items()
             if site["type"] in {"sample", "deterministic"}
         }
-        require_estimands(self.source, axes, data, fix="put it within numpyro.plate('system', data.size('system'))")
+        require_estimands(self.source, axes, data, fix=_FIX)
+
+
+_FIX = "put it within numpyro.plate('{axis}', data.size('{axis}'))"
 
 
 @dataclass(frozen=True, eq=False)

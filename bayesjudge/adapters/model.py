@@ -23,14 +23,16 @@ def as_model(
     Parameters
     ----------
     given : Model, callable, pm.Model, xarray.DataTree or str
-        A function of the arrays of `data_view`, which samples NumPyro sites or returns a ``pm.Model``; a ``pm.Model``;
-        an ArviZ tree of a posterior, or its NetCDF file; ``file.py:name`` is a function of a Python file, which is run.
+        A function of the arrays of `bayesjudge.data`, which samples NumPyro sites or returns a ``pm.Model``; a
+        ``pm.Model``; an ArviZ tree of a posterior, or its NetCDF file; ``file.py:name`` is a function of a Python file,
+        which is run.
     name : str, optional
         What it is called; by default as the function, or the file.
     variables : mapping of str to str, optional
         Of a tree: what it calls ``accuracy``, ``elo`` and the other estimands and arrays.
     systems : sequence of str, optional
-        Of a tree that does not name them: the systems that are judged, in the order of its axis.
+        Of a tree that does not name them: the systems that are judged, or the judges whose reliability it is about, in
+        the order of its axis.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def model_or_fit(
     if callable(given) and not isinstance(given, type):
         return FunctionModel(function=given, named=name or "")
     raise UsageError(
-        f"{given!r} is no model: give a registered name, a function of the arrays of bayesjudge.data_view (in NumPyro, "
+        f"{given!r} is no model: give a registered name, a function of the arrays of bayesjudge.data (in NumPyro, "
         "or one that returns a pm.Model), a fit, an ArviZ tree or its .nc file, or an object with the methods of "
         "bayesjudge.model.Model (examples/own_model.py, own_pymc_model.py, from_stan_or_bambi.py, own_class.py)"
     )

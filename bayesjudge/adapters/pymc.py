@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.adapters.estimands import require_estimands, require_systems
-from bayesjudge.adapters.views import VIEWS, shown_arrays
+from bayesjudge.adapters.estimands import require_entries, require_estimands
+from bayesjudge.adapters.views import shown_arrays, view_of
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 
@@ -33,15 +33,16 @@ def prepared(source: str, model: Any, data: Data) -> Data:
     ------
     UsageError
         It observes nothing, or other values under the name of an array; a discrete unknown; no variable is an
-        estimand, or it is not one of the systems.
+        estimand, or it is not along its axis.
     """
     if discrete := [one.name for one in model.discrete_value_vars]:
         raise UsageError(f"variable {discrete[0]!r} of {source} is a discrete unknown: sum it out of the likelihood")
     axes = {name: tuple(map(str, dims)) for name, dims in model.named_vars_to_dims.items()}
     known = [one.name for one in (*model.free_RVs, *model.deterministics)]
     require_estimands(source, {name: axes.get(name, _nameless(model[name])) for name in known}, data, fix=_FIX)
-    if "system" in model.coords:
-        require_systems(source, model.coords["system"], data)
+    view = view_of(data)
+    for axis in (axis for axis in view.axes if axis in model.coords):
+        require_entries(source, model.coords[axis], data, axis=axis)
     facts = {**data.facts, WRITTEN: True}
     if potentials := [one.name for one in model.potentials]:
         why = f"{source} has the potential {potentials[0]!r}, from which no data can be drawn"
@@ -53,9 +54,9 @@ def prepared(source: str, model: Any, data: Data) -> Data:
             f"of {shown_arrays(data)}"
         )
     for name, values in values_of.items():
-        if name in VIEWS and not (name in data.arrays and np.array_equal(values, data[name])):
+        if name in view.arrays and not (name in data.arrays and np.array_equal(values, data[name])):
             raise UsageError(f"variable {name!r} of {source} must observe the array of its name, data[{name!r}]")
-    own = {name: values for name, values in values_of.items() if name not in VIEWS}
+    own = {name: values for name, values in values_of.items() if name not in view.arrays}
     dims = {name: axes.get(name, tuple(f"{name}_{axis}" for axis in range(own[name].ndim))) for name in own}
     sizes = {dim: size for name in own for dim, size in zip(dims[name], own[name].shape, strict=True)}
     observed, *more = values_of
@@ -70,7 +71,7 @@ def prepared(source: str, model: Any, data: Data) -> Data:
     )
 
 
-_FIX = "write dims='system', within pm.Model(coords={{'system': data.coords['system']}})"
+_FIX = "write dims='{axis}', within pm.Model(coords={{'{axis}': data.coords['{axis}']}})"
 
 
 def _nameless(variable: Any) -> tuple[str, ...]:

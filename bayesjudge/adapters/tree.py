@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.adapters.estimands import REPORTED, NamedEstimands, require_estimands, require_systems
-from bayesjudge.adapters.views import VIEWS
+from bayesjudge.adapters.estimands import AXES, NamedEstimands, require_entries, require_estimands
+from bayesjudge.adapters.views import VIEWS, view_of
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data, Elsewhere
 
@@ -47,8 +47,10 @@ def from_tree(
     parts = {group: part.to_dataset() for group, part in tree.children.items()}
     if KEPT in tree.children:  # the tree of a function, some of whose estimands may be computed from its draws
         posterior, kept = parts["posterior"], tree[KEPT]
-        derived = [name for name in ("accuracy", "elo") if name in kept.children and name not in posterior]
-        parts["posterior"] = posterior.assign({name: kept[f"{name}/draws"].drop_attrs() for name in derived})
+        derived = [name for name in AXES if name in kept.children and name not in posterior]
+        parts["posterior"] = posterior.assign(
+            {name: _along_its_axis(kept.children[name].to_dataset()["draws"]) for name in derived}
+        )
     groups = {group: _renamed(part, variables or {}, systems) for group, part in parts.items()}
     return TreeModel(groups=groups, named=name or Path(source).stem)
 
@@ -64,20 +66,26 @@ def _renamed(group: xr.Dataset, variables: Mapping[str, str], systems: Sequence[
     return xr.Dataset(found, attrs=group.attrs)
 
 
+def _along_its_axis(draws: xr.DataArray) -> xr.DataArray:
+    """Draws of an estimand as their model had them: rows of judges have units."""
+    named = "unit" in draws.dims and "judge" in draws.coords
+    return (draws.swap_dims(unit="judge").drop_vars("unit") if named else draws).drop_attrs()
+
+
 def _along_systems(name: str, draws: xr.DataArray, systems: Sequence[str]) -> xr.DataArray:
-    known = ("system",) if name in REPORTED else VIEWS.get(name, ())
     axes = [dim for dim in draws.dims if dim not in {"chain", "draw"}]
-    if "system" not in known or len(axes) != len(known):
+    known = (AXES[name],) if name in AXES else VIEWS["accuracy"].arrays.get(name, ())
+    if not {"system", "judge"} & {*known[:1]} or len(axes) != len(known):
         return draws
     if (size := draws.sizes[axes[0]]) != len(systems):
-        raise UsageError(f"{name!r} has {size} systems, and systems= names {len(systems)}: {', '.join(systems)}")
+        raise UsageError(f"{name!r} has {size} {known[0]}s, and systems= names {len(systems)}: {', '.join(systems)}")
     new = {axis: to for axis, to in zip(axes, known, strict=True) if axis != to}
-    return draws.drop_vars(new, errors="ignore").rename(new).assign_coords(system=list(systems))
+    return draws.drop_vars(new, errors="ignore").rename(new).assign_coords({known[0]: list(systems)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreeModel(NamedEstimands):
-    """A posterior with variables named as what they estimate, along ``system``.
+    """A posterior with variables named as what they estimate, along the axis of what it is of.
 
     Attributes
     ----------
@@ -101,7 +109,7 @@ class TreeModel(NamedEstimands):
         Raises
         ------
         UsageError
-            No variable is an estimand, or it is not one of the systems; other systems, or other data, than the table's.
+            No variable is an estimand, or it is not along its axis; others than the table's are judged, or its data.
         """
         data, posterior = self.viewed(table), self.groups["posterior"]
         axes = {
@@ -109,16 +117,19 @@ class TreeModel(NamedEstimands):
             for name, draws in posterior.data_vars.items()
         }
         require_estimands(self.source, axes, data, fix=_FIX)
-        if "system" not in posterior.coords:
-            raise UsageError(f"{self.source} does not name its systems: {_FIX.format(name='accuracy')}")
-        require_systems(self.source, posterior["system"].to_numpy().tolist(), data)
+        view = view_of(data)
+        for name, axis in ((name, axis) for name, axis in view.estimands.items() if axis in posterior.dims):
+            if axis not in posterior.coords:
+                raise UsageError(f"{self.source} does not name its {axis}s: {_FIX.format(name=name)}")
+            require_entries(self.source, posterior[axis].to_numpy().tolist(), data, axis=axis)
         observed = self._ordered("observed_data", data)
         if not observed.data_vars:
             return replace(data, observed="", unobserved=f"{self.source} has no group 'observed_data'")
-        for name in (str(name) for name in observed.data_vars if name in VIEWS):
-            if not (name in data.arrays and np.array_equal(observed[name], data[name])):
+        for name in (str(name) for name in observed.data_vars if name in view.arrays):
+            # A saved fit has the entries of an array along one axis.
+            if not (name in data.arrays and np.array_equal(np.ravel(observed[name]), np.ravel(data[name]))):
                 raise UsageError(f"{self.source} is of other data: its {name} is not that of the table")
-        own = {str(name): values for name, values in observed.data_vars.items() if name not in VIEWS}
+        own = {str(name): values for name, values in observed.data_vars.items() if name not in view.arrays}
         sizes = {str(dim): size for values in own.values() for dim, size in values.sizes.items()}
         first, *more = map(str, observed.data_vars)
         return replace(
@@ -148,7 +159,7 @@ class TreeModel(NamedEstimands):
         import xarray as xr
 
         found = self.groups.get(group, xr.Dataset())
-        return found.sel(system=list(data.coords["system"])) if "system" in found.indexes else found
+        return found.sel({axis: list(data.coords[axis]) for axis in view_of(data).axes if axis in found.indexes})
 
 
 _FIX = "say which it is, as in bayesjudge.as_model(tree, variables={{'{name}': 'theta'}}, systems=['a', 'b'])"

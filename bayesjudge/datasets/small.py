@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesjudge.datasets.battles import BattleDesign, simulate_battles
 from bayesjudge.datasets.pairs import simulate_pairs
 from bayesjudge.datasets.scores import simulate_scores
@@ -21,8 +23,21 @@ if TYPE_CHECKING:
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
 
+#: The small table of formulas.
+WITH_COLUMNS = "verdicts with columns"
+
+
 def _battles(seed: int, **world: Any) -> Battles:
     return simulate_battles(seed=seed, design=BattleDesign(strengths=(0.5, 0.0, -0.5), **world)).battles
+
+
+def _with_columns() -> Verdicts:
+    """Answers of four lengths, of items that are crossed by topic and style."""
+    table = simulate_verdicts(seed=1, labelled=40, unlabelled=80).verdicts
+    item = np.unique(table.frame["item"], return_inverse=True)[1].reshape(-1)
+    length = np.array([100, 200, 400, 800])[(item + 3 * (table.frame["model"] == "b").to_numpy()) // 2 % 4]
+    topic, style = (np.array(list(names))[item % len(names)] for names in ("pqrs", "xyz"))
+    return type(table).from_frame(table.frame.assign(length=length, topic=topic, style=style))
 
 
 def _graded() -> Battles:
@@ -34,6 +49,7 @@ def _graded() -> Battles:
 
 _MAKERS: Mapping[str, Callable[[], Verdicts | Battles | Pairs | Scores | Trials]] = {
     "verdicts": lambda: simulate_verdicts(seed=1, labelled=40, unlabelled=80).verdicts,
+    WITH_COLUMNS: _with_columns,
     "panel": lambda: simulate_verdicts(seed=1, labelled=20, unlabelled=10, judges=("heron", "otter")).verdicts,
     "battles": lambda: _battles(5, battles=60),
     "judged battles": lambda: _battles(5, battles=60, judges=2, voted=0.7),
@@ -54,6 +70,25 @@ KIND_OF_MODEL: Mapping[str, str] = {
     "pointwise_scores": "scores",
     "repeated_trials": "trials",
     "verdict_agreement": "pairs",
+}
+
+#: Formulas of `judge_error` that are calibrated on that table, by what they have of each kind of term.
+FORMULAS: Mapping[str, tuple[str, ...]] = {
+    "judge_error_number": (
+        "accuracy ~ 0 + system + log(length)",
+        "sensitivity ~ 1 + log(length) + (1|system)",
+        "specificity ~ 1 + log(length) + (1|system)",
+    ),
+    "judge_error_crossed": (
+        "accuracy ~ 0 + system + (1|topic) + (1|style)",
+        "sensitivity ~ 1 + (1|topic) + (1|style)",
+        "specificity ~ 1 + (1|topic) + (1|style)",
+    ),
+    "judge_error_nested": (
+        "accuracy ~ 0 + system + (1|topic) + (1|system:topic)",
+        "sensitivity ~ 1 + (1|topic) + (1|system)",
+        "specificity ~ 1 + (1|topic) + (1|system)",
+    ),
 }
 
 

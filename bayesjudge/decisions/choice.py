@@ -34,7 +34,8 @@ def regret(draws: pd.DataFrame) -> Array:
 def loss_of_choosing(draws: pd.DataFrame, loss: Loss = regret) -> tuple[pd.Series, float]:
     """Expected loss of choosing each system, and what perfect information is worth: by how much it lowers the least.
 
-    draws: Joint draws, a column a system, more is better.
+    draws: Joint draws, a column a system, more is better. As wide as they are, so large is the loss: with few labels,
+    where intervals cover more than they state, it is an upper limit (models/judge_error/README.md, "Decisions").
     """
     values = np.asarray(loss(draws), dtype=float)
     if values.shape != draws.shape or not np.isfinite(values).all():

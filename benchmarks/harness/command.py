@@ -25,7 +25,14 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return options
 
 
-def each_model(description: str | None, count: str, results: Path, run: Callable[[str, Namespace], None]) -> Namespace:
+def each_model(
+    description: str | None,
+    count: str,
+    results: Path,
+    run: Callable[[str, Namespace], None],
+    *,
+    more: Sequence[str] = (),
+) -> Namespace:
     """Run a study of simulated data on every registered model asked for, one after another.
 
     Parameters
@@ -38,6 +45,8 @@ def each_model(description: str | None, count: str, results: Path, run: Callable
         Folder of one result a model, unless ``--out`` names a file or the run is a quick one.
     run : callable
         ``(model's name, options)``; the options have ``model``, ``out`` and how many.
+    more : sequence of str
+        Names of further models of the study.
 
     Returns
     -------
@@ -47,11 +56,12 @@ def each_model(description: str | None, count: str, results: Path, run: Callable
     from bayesjudge.datasets.small import KIND_OF_MODEL
 
     options = parser(description)
-    options.add_argument("--model", action="append", choices=list(KIND_OF_MODEL), help="default: every one")
+    every = [*KIND_OF_MODEL, *more]
+    options.add_argument("--model", action="append", choices=every, help="default: every one")
     options.add_argument(f"--{count}", type=int, help="default: 1000, quick: 40")
     options.add_argument("--folder", type=Path, help=f"keep blocks of {count} here, and go on from them")
     given = options.parse_args()
-    names: Sequence[str] = given.model or (["bradley_terry"] if given.quick else list(KIND_OF_MODEL))
+    names: Sequence[str] = given.model or (["bradley_terry"] if given.quick else every)
     size = getattr(given, count) or (40 if given.quick else 1000)
     for name in names:
         out = given.out if len(names) == 1 and given.out else None

@@ -14,7 +14,7 @@ import pytest
 from numpyro import distributions as dist
 
 import bayesjudge as bj
-from bayesjudge.adapters import as_model, data_view
+from bayesjudge.adapters import as_model
 from bayesjudge.datasets import simulate_battles, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data, GenerativeModel
@@ -61,7 +61,7 @@ def answer() -> bj.Comparison:
 
 
 def test_counts_are_those_of_the_rows() -> None:
-    view, frame = data_view(LOG.verdicts), LOG.verdicts.frame
+    view, frame = bj.data(LOG.verdicts), LOG.verdicts.frame
     for code, system in enumerate(view.coords["system"]):
         mine = frame[frame["model"] == system]
         assert view["n"][code] == len(mine)
@@ -175,7 +175,7 @@ def elsewhere_plated(data: Any) -> None:
 def test_a_factor_is_a_likelihood_whose_missing_checks_are_listed() -> None:
     found = bj.accuracy(LOG.verdicts, models=[factored], **SHORT)
     theta = found.estimates.where(estimand="accuracy").frame["point"]
-    view = data_view(LOG.verdicts)
+    view = bj.data(LOG.verdicts)
     # Beta(1 + positives, 1 + others): means of some 600 draws of sd .025.
     np.testing.assert_allclose(theta[:2], (1 + view["positives"]) / (2 + view["n"]), atol=0.006)
     assert found.checks["unchecked"]["check"].tolist() == ["predictive", "leave-one-out"]
@@ -240,7 +240,7 @@ class Odd(GenerativeModel):
     site: str = "positives"
 
     def prepare(self, table: Any) -> Data:
-        return data_view(table)
+        return bj.data(table)
 
     def numpyro(self, data: Data) -> None:
         with numpyro.plate("system", data.size("system")):

@@ -167,7 +167,7 @@ def test_a_fit_that_was_made_before_answers(fit: Fit, answer: bj.Comparison, tmp
 
 
 def test_a_pm_model_and_a_file_answer(tmp_path: Path) -> None:
-    view = bj.data_view(VERDICTS)
+    view = bj.data(VERDICTS)
     assert as_model(in_pymc(view)).label == "bayes:pymc_model"
     assert as_model(in_pymc(view), "known").prepare(VERDICTS).observed == "positives"
     path = tmp_path / "mine.py"

@@ -199,6 +199,11 @@ def test_decisions_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
     found = json.loads(out.read_text())
     # Two populations of two splits, and 72 ordered pairs of nine models.
     assert sum(row["pairs"] for row in found["chances"]) == 2 * 2 * 72
+    of_two = {row["population"]: row for row in found["losses"] if row["between"] == "two models"}
+    for row in found["causes"]:
+        # The same loss of two, summed by pair and by split; stored to six digits.
+        assert row["said"] == pytest.approx(of_two[row["population"]]["said"], rel=1e-5)
+        assert row["came"] == pytest.approx(of_two[row["population"]]["came"], rel=1e-5)
     assert all(0.5 < row["ratio"] < 2 for row in found["widths"])
 
 
@@ -333,6 +338,13 @@ def test_examples_of_decisions_and_own_baselines_run() -> None:
 @pytest.mark.parametrize("name", ["own_pymc_model", "from_stan_or_bambi"])
 def test_examples_of_others_models_run(name: str) -> None:
     assert "bayes:judge_error[partial]" in run(str(EXAMPLES / f"{name}.py"))
+
+
+@pytest.mark.slow
+def test_the_example_of_trials_and_pairs_runs() -> None:
+    shown = run(str(EXAMPLES / "own_trials_and_pairs.py"))
+    assert "bayes:steady" in shown
+    assert "trust[bayes:logistic]" in shown
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ import pytest
 from mutants import Case, Mutant
 from mutations import MUTATIONS
 
+from bayesjudge.datasets.small import FORMULAS
 from bayesjudge.inference import Hmc
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, model_names, simulate
@@ -39,7 +40,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_every_registered_model_has_four_wrong_versions_or_more() -> None:
-    assert set(MUTATIONS) == set(model_names())
+    assert set(MUTATIONS) == {*model_names(), *FORMULAS}
     assert min(len(wrong) for wrong in MUTATIONS.values()) >= 4
 
 
@@ -74,6 +75,7 @@ def test_the_score_of_each_has_other_moments(case: Case) -> None:
 CALIBRATED = {
     "bradley_terry": "sign of log_tie flipped",
     "judge_error": "theta for its complement",
+    "judge_error_number": "sign of b_accuracy_log_length flipped",
     "judge_panel": "sign of weight_mean flipped",
     "judge_temperature": "sign of mu flipped",
     "verdict_agreement": "sign of alpha flipped",

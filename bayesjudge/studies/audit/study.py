@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.adapters import NamedEstimands
 from bayesjudge.baselines.audit import consistency, partial_ot
 from bayesjudge.baselines.audit.attacks import consistency_by_attack
 from bayesjudge.counts.pairs import presentations
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import estimates_of
 from bayesjudge.inference import Fit, run_fits
@@ -86,6 +87,11 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
     mine = table.of(judge=options.judge)
     further = further_models(options, own=(agreement_model(options).name,), needs=GivesTrust)
     _require_people(mine)
+    if options.labels == "positives" and (named := [one for one in further if isinstance(one.model, NamedEstimands)]):
+        raise UsageError(
+            f"{named[0].model.label} reads agreements and disagreements; with labels='positives' agreements alone are "
+            "recorded, which verdict_agreement allows for"
+        )
     answering = [Further(agreement_model(options)), *further]
     require_distinct([one.model for one in answering])
     require_believed(options, [one.model for one in answering])
@@ -125,7 +131,7 @@ def _answer(
     transport, messages = transported(mine, options)
     compared, left_out = _compared(mine, guard, options) if known else (pd.DataFrame(), [_UNKNOWN])
     moved, not_moved = sensitivity_tables(mine, options)
-    trust = trust_table(mine, single, guard, found, transport, prob=options.prob)
+    trust = trust_table(mine, fits, guard, found, transport, prob=options.prob)
     battles = battle_table(mine, trust, guard)
     checks = {
         "trust": trust,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ def agreement_model(options: AuditOptions) -> VerdictAgreement:
 
 
 def trust_table(
-    pairs: Pairs, fit: Fit, guard: Guard, found: Features, transport: Audit | None, *, prob: float
+    pairs: Pairs, fits: Sequence[Fit], guard: Guard, found: Features, transport: Audit | None, *, prob: float
 ) -> pd.DataFrame:
     """One row an unverified verdict; where there is none, one row a verified verdict.
 
@@ -52,11 +52,11 @@ def trust_table(
         with its interval, for verified verdicts by a model fitted without their pair; ``flip``: reversed (only
         where the guard is open, and nothing that is verified); ``corrected``: the preference after that; ``prob_a``:
         P(people prefer a), a soft target for `bj.elo`; ``partial_ot``: the transport score; ``direction_1,
-        direction_2``: place among the principal directions.
+        direction_2``: place among the principal directions; ``trust[method]``, and its limits, by further models.
     """
     hidden = ~pairs.verified
     rows = np.flatnonzero(hidden) if hidden.any() else np.arange(len(pairs))
-    trust = _trust(pairs, fit, found.of, prob=prob) if hidden.any() else guard.trust
+    trust = _trust(pairs, fits[0], found.of, prob=prob) if hidden.any() else guard.trust
     kept = ["item", "judge", "category", "model_a", "model_b", "order", "judge_prefers"]
     table = pairs.frame.iloc[rows].reset_index(drop=True)[kept].copy()
     table = table.assign(**dict(zip(("trust", "lower", "upper"), trust[rows].T, strict=True)))
@@ -70,6 +70,9 @@ def trust_table(
         if name in found.names:
             place = found.x[:, found.names.index(name)]
             table[name.replace(" ", "_")] = (found.of.side * place[found.of.pair])[rows]
+    for one in fits[1:] if hidden.any() else ():
+        names = [f"{what}[{one.model.label}]" for what in ("trust", "lower", "upper")]
+        table = table.assign(**dict(zip(names, _trust(pairs, one, found.of, prob=prob)[rows].T, strict=True)))
     return table
 
 

@@ -121,13 +121,13 @@ def _facts(counts: Sequence[Tallied | ScoreCounts]) -> dict[str, Any]:
 
 def _further_job(further: Further, counts: Sequence[Tallied | ScoreCounts], options: ReliabilityOptions) -> Fitting:
     """A further model, of the comparisons where there are some and it takes them, else of the scores."""
-    *before, last = counts
-    for one in before:
+    refused: list[UsageError | InputError] = []
+    for one in counts:
         try:
             return further.job(further.model.prepare(one), options)
-        except (UsageError, InputError):
-            continue
-    return further.job(last, options)
+        except (UsageError, InputError) as error:
+            refused.append(error)
+    raise refused[0]
 
 
 def _tables(trials: Any, scores: Any) -> tuple[Any, Any]:
