@@ -72,7 +72,7 @@ def rank_traces(ranks: pd.DataFrame) -> Figure:
 def sample_quantiles(total: int, marked: int, drawn: int, probs: Sequence[float]) -> NDArray[np.float64]:
     """Quantiles of how many of ``total`` things, some ``marked``, are among those ``drawn`` without replacement.
 
-    The hypergeometric distribution by its recursion, since SciPy's statistics take longer to import than a page to draw.
+    The hypergeometric distribution by its recursion: SciPy's statistics take longer to import than a page to draw.
 
     Examples
     --------
