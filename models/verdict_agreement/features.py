@@ -185,7 +185,7 @@ def _standard(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.float6
     mean, spread = values[known].mean(), values[known].std()
     # Equal numbers can differ in the last digit after a logarithm.
     if spread <= SAME * max(abs(mean), 1.0):
-        return None, [f"feature {name!r} is the same for every verdict and was left out"]
+        return None, [f"{name} is the same for every verdict and was left out"]
     lost = int((~known).sum())
     message = f"feature {name!r} is missing for {lost} of {len(values)} verdicts, which take its mean"
     return np.where(known, (values - mean) / spread, 0.0), [message] if lost else []
