@@ -29,7 +29,7 @@ def _answer(question: str) -> Comparison:
             seed=3, models=names, accuracy=(0.6,) * 12, youden=(0.6,) * 12, labelled=0, unlabelled=40
         ).verdicts
         # Without labels the posterior is the prior's ridge, of which Laplace's approximation warns and falls back.
-        return bj.accuracy(table, compare=False, **(QUICK | {"engine": "nuts"}))
+        return bj.accuracy(table, compare=False, engine="nuts", draws=100, bootstrap=50)
     if question == "reliability of many":
         one = _answer("reliability")
         return replace(one, estimates=_nine(one.estimates), diagnostics=_nine(one.diagnostics), checks={})
