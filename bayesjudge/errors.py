@@ -13,7 +13,7 @@ from bayesjudge.text import visible
 class Problem:
     """One thing wrong with a table.
 
-    column: The column at fault, or ``"(table)"`` for the table as a whole.
+    column: The column at fault, or ``"(table)"`` or the like for the whole of something.
     rows: Row numbers of the user's input, counted from 1 without the header.
     """
 
@@ -24,7 +24,8 @@ class Problem:
     rows: Sequence[int] = ()
 
     def __str__(self) -> str:
-        where = f"column {_cut(self.column)!r}"
+        whole = self.column.startswith("(") and self.column.endswith(")")
+        where = f"the {self.column[1:-1]}" if whole else f"column {_cut(self.column)!r}"
         if self.rows:
             shown = ", ".join(str(row) for row in list(self.rows)[:5])
             more = f" and {len(self.rows) - 5} more" if len(self.rows) > 5 else ""

@@ -94,9 +94,11 @@ def judge(
                 _write_batch(batch, asking, waiting)
             elif log and ingest:
                 _take(ingest, waiting, asking, log, prices)
+            elif log and endpoint and not waiting:
+                typer.echo(visible(f"Nothing to ask: {log.path} has a reply to every request"))
             elif log and endpoint:
                 _say_cost(asking, waiting, prices, max_calls)
-                if waiting and not yes:
+                if not yes:
                     _confirm()
                 _ask(waiting, asking, endpoint, log, prices, concurrency=concurrency, max_calls=max_calls, quiet=quiet)
 
@@ -179,7 +181,7 @@ def _cost(tokens_in: float, tokens_out: float, prices: _Prices) -> str:
 
 def _confirm() -> None:
     try:
-        agreed = typer.confirm("Ask?", err=True)
+        agreed = typer.confirm("Send them?", err=True)
     except typer.Abort as error:
         raise UsageError("no request was sent; --yes sends without this question") from error
     if not agreed:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.conditions.condition import EVERY, FACTS, GATE, Condition
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates, estimand_of
+from bayesjudge.estimates.table import method_words
 
 type Row = Mapping[str, Any]
 #: ``unknown``: a name in it is none of the answer's.
@@ -220,7 +221,8 @@ def _figures(row: Row, sign: int) -> str:
         unit = f"{second} − {first}"
     low, high = sorted((sign * row["lower"], sign * row["upper"]))
     figures = f"{shown(sign * row['point'])} [{shown(low)}, {shown(high)}]"
-    return f"{row['estimand']} {unit}{_name(row).removeprefix(row['unit'])} {figures} by {row['method']}"
+    of = f"{row['estimand'].replace('_', ' ')} {unit}{_name(row).removeprefix(row['unit'])}"
+    return f"{of} {figures} by {method_words(row['method'])}"
 
 
 def shown(value: float) -> str:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 from bayesjudge.conditions.decision import Outcome, probable, shown
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.table import method_words
 from bayesjudge.text import visible
 
 #: Lines that a Markdown page has at most; summaries of jobs are read at a glance.
@@ -111,7 +112,7 @@ def table_of(rows: Estimates, *, converged: bool) -> list[dict[str, str]]:
             "estimate": shown(row["point"]),
             "interval": f"{shown(row['lower'])} to {shown(row['upper'])}",
             "P(> 0)": "" if math.isnan(row["p_positive"]) else probable(row["p_positive"]).removeprefix("= "),
-            "by": row["method"],
+            "by": method_words(row["method"]),
         }
         for row in rows.answering(converged=converged).frame.to_dict("records")
     ]

@@ -65,16 +65,17 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
     rhat, latent, ess, k, divergences, ebfmi = (figures.get(name, np.nan) for name in names)
     # A fifth more than the smallest number that would have done at the same efficiency, in hundreds.
     enough = 100 * math.ceil(draws * max(1.2 * LEAST_ESS / ess, 1) / 100) if ess > draws / 100 else 2 * draws
+    longer = max(2 * draws, enough)
     return [
         (
             "rhat",
             rhat <= MOST_RHAT,
-            f"R-hat of {rhat:.3f} is above {MOST_RHAT}: run longer chains, for instance draws={2 * draws}",
+            f"R-hat of {rhat:.3f} is above {MOST_RHAT}: run longer chains, for instance draws={longer}",
         ),
         (
             "rhat_latent",
             latent <= MOST_RHAT_LATENT,
-            f"an effect's R-hat of {latent:.3f} is above {MOST_RHAT_LATENT}: run longer chains: draws={2 * draws}",
+            f"an effect's R-hat of {latent:.3f} is above {MOST_RHAT_LATENT}: run longer chains: draws={longer}",
         ),
         ("ess", ess >= LEAST_ESS, f"ESS of {ess:.0f} is below {LEAST_ESS}: draw more, for instance draws={enough}"),
         ("pareto_k", k <= MOST_PARETO_K, f"Pareto k of {k:.2f} is above {MOST_PARETO_K}: use engine='nuts'"),

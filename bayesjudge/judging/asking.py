@@ -84,7 +84,9 @@ def take_batch(path: str, waiting: Waiting, asking: Asking, log: Log) -> tuple[T
 def _of_batch(line: Mapping[str, Any]) -> Response:
     if at(line, "response.status_code") == 200:
         return read_completion(at(line, "response.body"))
-    why = at(line, "error.message") or at(line, "response.body.error.message") or "the batch holds none"
+    status = at(line, "response.status_code")
+    why = at(line, "error.message") or at(line, "response.body.error.message")
+    why = why or (f"status {status}" if status else "the batch holds none")
     return Response(failure=f"no reply: {one_line(str(why))}")
 
 

@@ -25,6 +25,8 @@ _REMEDY = re.compile(r": (run|draw|raise|use|reparameterise) .*$")
 _METHOD = re.compile(r"^bayes:.*?: ")
 #: Key of a posterior at the beginning of a gate's reason, or of a warning.
 _KEY = re.compile(r"^bayes:\w+(\[[^\]]*\])?")
+#: Part of warnings that say how a file was read, and warn of nothing.
+READ = "read as "
 #: Between the two units of a difference.
 MINUS = " − "
 

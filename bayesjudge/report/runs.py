@@ -75,12 +75,13 @@ def runs_page(answer: Comparison, *, of_question: Callable[[Comparison], Page]) 
     """The page of the question, begun by what changed between the runs where anything can be said of it."""
     from bayesjudge.report.page import Section
     from bayesjudge.report.page import Table as Shown
+    from bayesjudge.report.tables import MOST_COLUMNS
 
     page, (before, after), rows = of_question(answer), answer.settings["runs"], answer.checks["runs"]
     both = Section(
         title="Two runs",
         text=[f"{answer.settings['paired']}."],
-        tables=[Shown(caption=f"{before} and {after}, in full", frame=rows, folded=True)],
+        tables=[Shown(caption=f"{before} and {after}, in full", frame=rows, folded=True, shown=MOST_COLUMNS)],
     )
     page = replace(page, title=f"{page.title}: {before} and {after}", sections=[both, *page.sections])
     if rows.empty or not (counted(answer, "labelled answers") and counted(answer, "human votes")):

@@ -14,7 +14,7 @@ from bayesjudge.estimates.table import method_words
 from bayesjudge.plots import forest, loo_comparison, predictive, rank_traces, to_svg
 from bayesjudge.report.decided import DECISION, VALUE
 from bayesjudge.report.decision import decision_section
-from bayesjudge.report.lead import further_warnings, gate_reasons, usable
+from bayesjudge.report.lead import READ, further_warnings, gate_reasons, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.tables import MOST_COLUMNS, estimates_table, units_table
 
@@ -62,7 +62,7 @@ def page_of(
     ``places`` has parts of warnings by the title of the section where they belong; others stay with the answer.
     """
     sections = [section for part in (decision_section, *body) if (section := part(answer)) is not None]
-    parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("rows could not be used",)}
+    parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("rows could not be used", READ)}
     placed: dict[str, list[str]] = {}
     for text in [*further_warnings(answer), *dropped_lines(answer)]:
         found = [name for name, words in parts.items() if any(word in text for word in words)]
@@ -166,7 +166,8 @@ def checks_section(answer: Comparison) -> Section:
         figures.append(figure_of(loo_comparison(checks["comparison"]), caption, caption))
     if "sensitivity" in checks:
         moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
-        text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands move with the prior.")
+        move = "moves" if moved == 1 else "move"
+        text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands {move} with the prior.")
     if "mixing" in checks:
         caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
         alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
@@ -182,7 +183,7 @@ def checks_section(answer: Comparison) -> Section:
             shown=MOST_COLUMNS,
         )
         for name, frame in checks.items()
-        if name not in {"mixing", DECISION, VALUE}
+        if name not in {"mixing", "judges", DECISION, VALUE}
     ]
     return Section(title="Checks", text=text, figures=figures, tables=tables, folded=True)
 

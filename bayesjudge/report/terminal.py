@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesjudge.estimates.table import is_bayesian, method_words
-from bayesjudge.report.lead import further_warnings, gate_reasons
+from bayesjudge.report.lead import READ, further_warnings, gate_reasons
 from bayesjudge.text import visible
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def standard_output() -> Console:
 
 def _warn(answer: Comparison, screen: Console) -> None:
     lines = [("red", "gate failed", reason) for reason in gate_reasons(answer)]
-    lines += [("yellow", "warning", text) for text in further_warnings(answer)]
+    # How a file was read is no reason for care, but must not go unsaid.
+    kinds = {True: ("cyan", "note"), False: ("yellow", "warning")}
+    lines += [(*kinds[READ in text], text) for text in further_warnings(answer)]
     lines += [("yellow", "dropped", f"{count} rows: {reason}") for reason, count in answer.dropped.items()]
     for colour, kind, text in lines:
         screen.print(f"[{colour}]{kind}[/{colour}] {escape(text)}", highlight=False)

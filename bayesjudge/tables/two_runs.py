@@ -126,8 +126,8 @@ def _paired(items: Names, runs: Runs) -> tuple[str, list[str]]:
     """How many items are in both runs; said as a warning, too, where some are not."""
     both = len(items[0] & items[1])
     parts = zip(runs, (len(mine) - both for mine in items), strict=True)
-    alone = " and ".join(f"{n} in {run} alone" for run, n in parts if n)
-    said = f"{both} items are in both runs and paired" if both else "no item is in both runs, so nothing is paired"
+    alone = " and ".join(f"{n:,} in {run} alone" for run, n in parts if n)
+    said = f"{both:,} items are in both runs and paired" if both else "no item is in both runs, so nothing is paired"
     said += f"; {alone}{', which count unpaired' if both else ''}" if alone else ""
     return said, [said] if alone else []
 

@@ -187,8 +187,8 @@ def _standard(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.float6
     if spread <= SAME * max(abs(mean), 1.0):
         return None, [f"{name} is the same for every verdict and was left out"]
     lost = int((~known).sum())
-    messages = [f"{name} is missing for {lost} of {len(values)} verdicts, which get its mean"] if lost else []
-    return np.where(known, (values - mean) / spread, 0.0), messages
+    message = f"feature {name!r} is missing for {lost} of {len(values)} verdicts, which take its mean"
+    return np.where(known, (values - mean) / spread, 0.0), [message] if lost else []
 
 
 def _cosine(vectors: NDArray[Any], to: NDArray[Any]) -> NDArray[np.float64]:

@@ -78,7 +78,8 @@ def test_convergence_flags_what_the_gate_counts(coin: Fit, third_party: ModuleTy
     class Inner(third_party.Coin):  # type: ignore[misc, name-defined] # a module that is built for the tests
         latent = ("p",)
 
-    for shift, as_reported, as_latent in ((0.5, ["p[c1]"], []), (0.9, ["p[c1]"], ["p[c1]"])):
+    # Of 1,000 draws a chain R-hat finds .3 in 43 % and .4 in 99 % (tests/inference/test_inference_gate.py).
+    for shift, as_reported, as_latent in ((0.4, ["p[c1]"], []), (0.9, ["p[c1]"], ["p[c1]"])):
         posterior = coin.posterior.copy(deep=True)
         posterior["p"][2, :, 1] += shift * float(posterior["p"][:, :, 1].std())
         stats = coin.made["sample_stats"].to_dataset()

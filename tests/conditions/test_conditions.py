@@ -336,5 +336,5 @@ def test_markdown_is_one_table_of_few_lines_whatever_a_name_holds() -> None:
 
 def test_a_table_of_a_failed_gate_shows_no_posterior() -> None:
     rows = Estimates.from_rows([row("a − b", 0.1, method=name) for name in ("bayes:x", "naive", "labelled")])
-    assert [one["by"] for one in table_of(rows, converged=True)] == ["bayes:x"]
-    assert [one["by"] for one in table_of(rows, converged=False)] == ["labelled"]
+    assert [one["by"] for one in table_of(rows, converged=True)] == ["Bayesian (x)"]
+    assert [one["by"] for one in table_of(rows, converged=False)] == ["labelled only"]

@@ -91,7 +91,7 @@ def test_every_comparison_is_asked_once_in_each_order(stub: Stub, tmp_path: Path
     assert outcomes == {("ab", 1.0, 8.5, 6.0, ""), ("ba", 1.0, 8.0, 6.5, "")}
     assert {one["served"] for one in found} == {"stub-1"}
     again = ask(stub, tmp_path)
-    assert "0 replies in 0 calls" in again.stdout
+    assert "Nothing to ask" in again.stdout
     assert stub.calls == 12
     assert lines(tmp_path / "log.jsonl") == found
 
@@ -242,7 +242,7 @@ def test_replies_that_cannot_be_used_are_kept_and_never_scored(
     assert battles.dropped == {failure.partition(":")[0]: 2}
     assert len(battles) == 10
     # It was a reply, and the judge would be asked the same again.
-    assert "0 replies in 0 calls" in ask(stub, tmp_path).stdout
+    assert "Nothing to ask" in ask(stub, tmp_path).stdout
 
 
 def test_a_request_that_is_refused_by_itself_is_asked_by_the_next_run(stub: Stub, tmp_path: Path) -> None:

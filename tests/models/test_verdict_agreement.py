@@ -315,7 +315,7 @@ def test_more_dimensions_than_rows() -> None:
 def test_missing_values_count_as_average_and_are_told() -> None:
     found = features(table(length_a=[1, 2, None, 8], length_b=[5, 1, 2, 2]))
     assert found.x[2].tolist() == [0, 0]
-    assert found.warnings[0] == "length gap is missing for 1 of 4 verdicts, which get its mean"
+    assert found.warnings[0] == "feature 'length gap' is missing for 1 of 4 verdicts, which take its mean"
 
 
 def test_strengths_are_won_minus_lost() -> None:

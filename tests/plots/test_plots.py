@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from scipy import stats
 
 from bayesjudge import plots
 from bayesjudge.checks.convergence import _ranks
@@ -22,6 +23,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots.intervals import limits_of
 from bayesjudge.plots.judge_quality import spread
+from bayesjudge.plots.mixing import sample_quantiles
 from bayesjudge.plots.palette import BASELINE, BAYES, NAMED, styles
 from bayesjudge.plots.theme import short_names
 
@@ -262,6 +264,15 @@ def test_ridges_stand_in_order_of_their_means() -> None:
 def test_draws_that_are_no_matrix_are_refused(draws: np.ndarray) -> None:
     with pytest.raises(UsageError, match="finite matrix"):
         plots.ridge(draws)
+
+
+@pytest.mark.parametrize("drawn", [2, 7, 20, 250, 5000])
+@pytest.mark.parametrize("chains", [1, 2, 4, 8])
+def test_quantiles_of_a_sample_without_replacement_are_those_of_scipy(drawn: int, chains: int) -> None:
+    total, probs = drawn * chains, [0.005, 0.3, 0.995]
+    for marked in (round(total / 20), round(total / 2), total):
+        want = stats.hypergeom(total, marked, drawn).ppf(probs)
+        np.testing.assert_array_equal(sample_quantiles(total, marked, drawn, probs), want)
 
 
 def test_rank_traces_leave_the_band_when_a_chain_is_stuck() -> None:

@@ -23,6 +23,13 @@ def _answer(question: str) -> Comparison:
     if question == "accuracy":
         table = simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts
         return bj.accuracy(table, pooling="shared", compare=False, **QUICK)
+    if question == "accuracy of many":
+        names = tuple(f"some-model-of-{k}b-chat" for k in range(12))
+        table = simulate_verdicts(
+            seed=3, models=names, accuracy=(0.6,) * 12, youden=(0.6,) * 12, labelled=0, unlabelled=40
+        ).verdicts
+        # Without labels the posterior is the prior's ridge, of which Laplace's approximation warns and falls back.
+        return bj.accuracy(table, compare=False, engine="nuts", draws=100, bootstrap=50)
     if question == "reliability of many":
         one = _answer("reliability")
         return replace(one, estimates=_nine(one.estimates), diagnostics=_nine(one.diagnostics), checks={})

@@ -28,8 +28,8 @@ FLAGS = [
 FLAGS += ["--disable-component-update", "--disable-sync", "--hide-scrollbars"]
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
-#: Answers that are longer than most: nine judges of long names.
-LONG = ("reliability of many",)
+#: Answers that are longer than most: nine judges of long names, and twelve models without a label.
+LONG = ("reliability of many", "accuracy of many")
 #: Measured in the page, once its own script has run.
 MEASURE = """
 const wrong = []; window.onerror = (message) => { wrong.push(message); };

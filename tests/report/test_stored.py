@@ -167,13 +167,17 @@ def test_an_answer_that_was_changed_ends_in_one_line(answer_to: Ask, tmp_path: P
     assert "Traceback" not in done.output
 
 
-def test_show_imports_nothing_that_fits(answer_to: Ask, tmp_path: Path) -> None:
-    answer_to("accuracy").save(tmp_path)
+@pytest.mark.parametrize("html", [False, True])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_show_imports_nothing_that_fits(answer_to: Ask, question: str, html: bool, tmp_path: Path) -> None:
+    """SciPy's statistics alone take as long to import as all figures of a page to lay out."""
+    answer_to(question).save(tmp_path)
+    command = ["show", str(tmp_path), *(["--html", str(tmp_path / "page.html")] if html else [])]
     code = (
         "import sys; from bayesjudge.cli import app\n"
-        "try: app(['show', sys.argv[1]])\n"
+        "try: app(sys.argv[1:])\n"
         "except SystemExit: pass\n"
         "print({'jax', 'numpyro', 'xarray', 'ibis', 'duckdb', 'matplotlib', 'scipy'} & sys.modules.keys())"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("set()")
+    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("{'matplotlib'}" if html else "set()")

@@ -98,7 +98,9 @@ def _alone(answer: Comparison, judges: list[str]) -> list[str]:
         return []
     first = answer.ranks.drop_duplicates("judge").set_index("judge")["model"]
     same = sum(first[judge] == first[PANEL] for judge in alone)
-    return [f"{same} of {len(alone)} judges alone put the same model first."] if first.size > 1 else []
+    who = f"{same} of {len(alone)} judges alone put"
+    who = f"Each of the {len(alone)} judges alone puts" if same == len(alone) else who
+    return [f"{who} the same model first."] if first.size > 1 else []
 
 
 def _raw(answer: Comparison) -> list[str]:
@@ -110,15 +112,17 @@ def _raw(answer: Comparison) -> list[str]:
         naive = rows.where(method="naive").frame.drop_duplicates("unit").set_index("unit")["point"]
         _, mine = accuracies(answer, judge)
         rates = {str(model): float(rate) for model, rate in naive.items()}
-        found += [(abs(rates[str(k)] - row["point"]), rates[str(k)], row) for k, row in mine.iterrows() if k in rates]
+        by = f" by {judge}" if len(judges) > 1 else ""
+        known = [(f"{k}{by}", rates[str(k)], row) for k, row in mine.iterrows() if k in rates]
+        found += [(abs(rate - row["point"]), name, rate, row) for name, rate, row in known]
     if not found:
         return []
-    gap, raw, row = max(found, key=lambda one: one[0])
-    outside = sum(not one["lower"] <= rate <= one["upper"] for _, rate, one in found)
-    worst = f"{row.name}: {number(raw)} raw, {number(row['point'])} corrected"
-    return [
-        f"Raw rates are off by up to {number(gap)} ({worst}); {outside} of {len(found)} lie outside their interval."
-    ]
+    gap, name, raw, row = max(found, key=lambda one: one[0])
+    outside = sum(not one["lower"] <= rate <= one["upper"] for _, _, rate, one in found)
+    worst = f"{name}: {number(raw)} raw, {number(row['point'])} corrected"
+    where = f"{outside} of {len(found)} lie outside their interval"
+    where = where if outside > 1 else f"{'one' if outside else 'none'} of {len(found)} lies outside its interval"
+    return [f"Raw rates are off by up to {number(gap)} ({worst}); {where}."]
 
 
 def _unlabelled(answer: Comparison) -> list[str]:

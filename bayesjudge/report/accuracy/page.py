@@ -34,8 +34,8 @@ MAIN = (
     "rogan-gladen[shared]",
     "active[panel-logit]",
 )
-#: Judges side by side in the first table.
-MOST_COLUMNS = 3
+#: Judges side by side in the first table, and what is shown of each in the panel's before a click.
+MOST_COLUMNS, MOST_JUDGE_COLUMNS = 3, 6
 #: Panels of the figure that shows every method, one panel a unit.
 MOST_PANELS = 9
 _METHOD = (
@@ -69,7 +69,18 @@ def accuracy_page(answer: Comparison) -> Page:
         question=_QUESTION,
         headline=headline(answer),
         first=_first(answer),
-        body=(_accuracies, _differences, _chosen, _ranks, panel_section, _judge, checks_section, _tables, _method),
+        body=(
+            _accuracies,
+            _differences,
+            _chosen,
+            _ranks,
+            panel_section,
+            _alone,
+            _judge,
+            checks_section,
+            _tables,
+            _method,
+        ),
         places={"The judge": _ABOUT_JUDGE, "The panel of judges": ("judges err together",)},
     )
 
@@ -111,44 +122,67 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
 
 
 def _accuracies(answer: Comparison) -> Section:
-    overall, estimand = answer.estimates.where(group=""), estimand_in(answer, "accuracy")
-    figures = []
-    for who, part in _panel_and_alone(overall):
-        if len(part.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates()) <= MOST_PANELS:
-            every = forest(part, estimand=estimand, layout="panels")
-            alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
-            caption = f"Every method{who}, a panel for each model; the band is the first Bayesian interval"
-            figures.append(replace(figure_of(every, caption, alt), folded=True))
-    return Section(title="Accuracy", tables=_side_by_side(answer, overall, estimand), figures=figures)
+    rows, _ = _together_and_alone(answer.estimates.where(group=""))
+    tables = _side_by_side(answer, rows, estimand_in(answer, "accuracy"))
+    return Section(title="Accuracy", tables=tables, figures=_every_method(answer, rows))
+
+
+def _every_method(answer: Comparison, rows: Estimates) -> list[Figure]:
+    """Accuracies by every method, a panel for each model, where there are not too many."""
+    estimand = estimand_in(answer, "accuracy")
+    if len(rows.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates()) > MOST_PANELS:
+        return []
+    every = forest(rows, estimand=estimand, layout="panels")
+    alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
+    caption = f"Every method{_whose(rows)}, a panel for each model; the band is the first Bayesian interval"
+    return [replace(figure_of(every, caption, alt), folded=True)]
 
 
 def _differences(answer: Comparison) -> Section | None:
-    overall, estimand = (
-        oriented(answer.estimates.where(group=""), answer.ranks["model"]),
-        estimand_in(answer, "difference"),
-    )
-    rows = overall.where(estimand=estimand).frame
-    if rows.empty:
+    estimand = estimand_in(answer, "difference")
+    rows, _ = _together_and_alone(oriented(answer.estimates.where(group=""), answer.ranks["model"]))
+    found = rows.where(estimand=estimand).frame
+    if found.empty:
         return None
-    bayes = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"])
+    bayes = found[found["p_positive"].notna()].drop_duplicates(["judge", "unit"])
     decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
     text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences." if usable(answer) else ""
-    figures = []
-    for who, part in _panel_and_alone(overall):
-        drawing = forest(part, estimand=estimand, methods=_main_methods(answer, part, estimand))
-        caption = f"Differences between models on the same items{who}, largest first."
-        figures.append(figure_of(drawing, caption, f"Forest plot. {text}"))
-    tables = _side_by_side(answer, overall, estimand)
+    figures, tables = [_drawn(answer, rows, text)], _side_by_side(answer, rows, estimand)
     return Section(title="Differences", text=[text] if text else [], figures=figures, tables=tables)
 
 
-def _panel_and_alone(overall: Estimates) -> list[tuple[str, Estimates]]:
-    """All judges together and each alone have other methods, so they are drawn apart; how, and what."""
+def _drawn(answer: Comparison, rows: Estimates, text: str) -> Figure:
+    """Differences by the main methods."""
+    estimand = estimand_in(answer, "difference")
+    drawing = forest(rows, estimand=estimand, methods=_main_methods(answer, rows, estimand))
+    caption = f"Differences between models on the same items{_whose(rows)}, largest first."
+    return figure_of(drawing, caption, f"Forest plot. {text}".rstrip())
+
+
+def _alone(answer: Comparison) -> Section | None:
+    """What each judge alone says, where all of them together answer."""
+    _, rows = _together_and_alone(oriented(answer.estimates.where(group=""), answer.ranks["model"]))
+    if rows is None:
+        return None
+    there, figures = set(rows.frame["estimand"]), _every_method(answer, rows)
+    kinds = [name for kind in ("accuracy", "difference") if (name := estimand_in(answer, kind)) in there]
+    figures += [_drawn(answer, rows, "")] if estimand_in(answer, "difference") in kinds else []
+    tables = [table for estimand in kinds for table in _side_by_side(answer, rows, estimand)]
+    return Section(title="Each judge alone", tables=tables, figures=figures, folded=True)
+
+
+def _together_and_alone(overall: Estimates) -> tuple[Estimates, Estimates | None]:
+    """The rows that answer, and those of each judge alone where they are not the same: they have other methods."""
     judges = list(dict.fromkeys(overall.frame["judge"]))
     if PANEL not in judges:
-        return [("", overall)]
-    alone = overall.where(judge=[judge for judge in judges if judge != PANEL])
-    return [(by_judge(PANEL), overall.where(judge=PANEL)), (", each judge alone", alone)]
+        return overall, None
+    return overall.where(judge=PANEL), overall.where(judge=[judge for judge in judges if judge != PANEL])
+
+
+def _whose(rows: Estimates) -> str:
+    """Whose rows they are, in a caption: all judges' together, or several judges' alone."""
+    judges = set(rows.frame["judge"])
+    return by_judge(PANEL) if judges == {PANEL} else ", each judge alone" if len(judges) > 1 else ""
 
 
 def _side_by_side(answer: Comparison, overall: Estimates, estimand: str) -> list[Table]:
@@ -303,9 +337,10 @@ def panel_section(answer: Comparison) -> Section | None:
         figures.append(figure_of(error_correlation_matrix(pairs.frame), alt, alt))
     caption = "Weight of each judge: by how many logits its yes rather than no moves an answer, the others fixed."
     figures.append(figure_of(forest(weights, estimand="judge weight"), caption, f"Forest plot. {caption}"))
-    tables = [Table(caption="Judges of the panel", frame=answer.checks["judges"])]
+    of_judges = answer.checks["judges"]
+    tables = [Table(caption="Judges of the panel", frame=of_judges, shown=MOST_JUDGE_COLUMNS, folded=True)]
     if "next_labels" in answer.checks:
-        tables.append(Table(caption=_NEXT, frame=answer.checks["next_labels"]))
+        tables.append(Table(caption=_NEXT, frame=answer.checks["next_labels"], folded=True))
     text = [_TEXT, _beats(quality)]
     return Section(title="The panel of judges", text=text, figures=figures, tables=tables)
 

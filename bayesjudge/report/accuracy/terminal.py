@@ -10,7 +10,6 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.report.accuracy.headline import PANEL, accuracies, headline
 from bayesjudge.report.lead import counted, oriented, usable
@@ -49,10 +48,9 @@ def accuracy_screen(answer: Comparison, width: int) -> list[Table | str]:
     panel: list[Table | str] = []
     sentences = [escape(text) for text in headline(answer)]
     if not counted(answer, "labelled answers"):
-        # Differences and the judge's quality would be the prior's, and no corrected rate is defined.
-        defined = Estimates(answer.estimates.frame.dropna(subset=["point"]))
-        table = _accuracies(replace(answer, estimates=defined), width)
-        return [*sentences, table, "Every method and difference: --all, --json or the report."]
+        # Accuracies, differences and the judge's quality would be the prior's, and no corrected rate is defined.
+        rates = replace(answer, estimates=answer.estimates.where(method="naive"))
+        return [*sentences, _accuracies(rates, width), "Every method and difference: --all, --json or the report."]
     if answer.settings["panel"]:
         joint = _of_judges(answer, [PANEL])
         panel = [_accuracies(joint, width), *_differences(joint, width), _panel(answer)]
@@ -85,7 +83,8 @@ def _accuracies(answer: Comparison, width: int) -> Table:
     draws = rows.dropna(subset=["ess"]).drop_duplicates("unit").set_index("unit")["ess"].to_dict()
     shares = {("", model): chance(share, draws.get(model, math.nan)) for model, share in best.items()}
     last = ("P(best)", shares) if len(best) > 1 and usable(answer) else None
-    title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
+    name = _title(answer, "accuracy") if counted(answer, "labelled answers") else "Raw verdict rate"
+    title = f"{name}, {percent(answer)} intervals"
     return _side_by_side(answer, rows, title, "model", width=width, last=last)
 
 

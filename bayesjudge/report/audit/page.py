@@ -49,7 +49,7 @@ def audit_page(answer: Comparison) -> Page:
         first=_first(answer),
         body=(_gains, _trust, _drivers, _attacks, _moves, _checks, _tables, _method),
         places={
-            "What each method gains": ("partial-ot", "partial optimal transport", "reversing verdicts rarely"),
+            "What each method gains": ("optimal transport", "reversing verdicts rarely"),
             "What drives distrust": ("no single feature",),
             "How the answer moves": ("no sensitivity to",),
         },

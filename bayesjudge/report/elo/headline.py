@@ -83,8 +83,8 @@ def about_intervals(answer: Comparison) -> str:
     effects = answer.diagnostics.where(estimand="design_effect", judge=whose).frame["point"]
     effect = f", design effect {effects.median():.1f}" if len(effects) else ""
     named = [(count, _plural(column)) for column, count in clusters.items()]
-    counted = " and ".join(f"{count:,} {name}" for count, name in named)
-    return f"intervals are for new {' and '.join(name for _, name in named)}: {counted}{effect}"
+    counts = " and ".join(f"{count:,} {name}" for count, name in named)
+    return f"intervals are for new {' and '.join(name for _, name in named)}; these battles have {counts}{effect}"
 
 
 def _plural(column: str) -> str:

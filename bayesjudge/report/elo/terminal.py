@@ -22,21 +22,22 @@ if TYPE_CHECKING:
 
 #: Widths of a printed interval and of a column with a single figure, gaps included.
 CELL, FIGURE = 20, 9
-#: Judges' figures shown by default: estimand to heading.
+#: Judges' figures shown by default, as far as the terminal is wide: estimand to heading.
 JUDGE = {
     "agreement": "agreement",
     "kappa": "κ",
     "slope": "slope",
-    "beta": "β",
     "first_preferred": "first shown",
     "flip_rate": "flips",
+    "beta": "β",
 }
 
 
 def elo_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Leaderboards, then the judges, then the models whose votes were hidden."""
     boards = [_board(answer, str(judge), width) for judge in dict.fromkeys(answer.ranks["judge"])]
-    return [*map(escape, headline(answer)), *boards, *_covariates(answer), *_judges(answer), *_held_out(answer, width)]
+    further = [*_covariates(answer), *_judges(answer, width), *_held_out(answer, width)]
+    return [*map(escape, headline(answer)), *boards, *further]
 
 
 def _board(answer: Comparison, judge: str, width: int) -> Table:
@@ -79,13 +80,14 @@ def _covariates(answer: Comparison) -> list[Table]:
     return [table]
 
 
-def _judges(answer: Comparison) -> list[Table]:
-    """One line a judge: what its verdicts are worth beside people's."""
+def _judges(answer: Comparison, width: int) -> list[Table]:
+    """One line a judge: what its verdicts are worth."""
     rows = answer.diagnostics.where(estimand=list(JUDGE), group="").frame
     rows = rows.assign(name=[j or u for j, u in zip(rows["judge"], rows["unit"], strict=True)])
     if rows.empty:
         return []
-    shown = [kind for kind in JUDGE if kind in set(rows["estimand"])]
+    known = [kind for kind in JUDGE if kind in set(rows["estimand"])]
+    shown = fitting(known, width + 2 - narrowest(rows["name"]), least=CELL)
     title = f"Judges, {percent(answer)} intervals"
     table = empty_table(title, ["judge"], [JUDGE[kind] for kind in shown])
     cells = rows.drop_duplicates(["name", "estimand"]).set_index(["name", "estimand"])

@@ -32,7 +32,8 @@ def headline(answer: Comparison) -> list[str]:
     units = list(dict.fromkeys([*flips, *scores]))
     if len(units) > MOST_LINES:
         prob = answer.settings["prob"]
-        found = [_positions(position, prob), _extremes(same or flips, bool(same)), _score_range(scores)]
+        found = [_positions(position, prob), _extremes(same or flips, bool(same))]
+        found += [_score_range(scores, None if any(found) else prob)]
     else:
         found = []
         for k, unit in enumerate(units):
@@ -81,11 +82,13 @@ def _extremes(rows: Rows, one_order: bool) -> str:
     )
 
 
-def _score_range(rows: Rows) -> str:
+def _score_range(rows: Rows, prob: float | None) -> str:
     if not rows:
         return ""
     low, high = (pick(rows, key=lambda unit: rows[unit]["point"]) for pick in (min, max))
-    said = [f"{number(rows[one]['point'])} ({interval_words(rows[one])}) for {_named(one)}" for one in (low, high)]
+    ends = (interval_words(rows[low], prob=prob), interval_words(rows[high]))
+    found = zip((low, high), ends, strict=True)
+    said = [f"{number(rows[one]['point'])} ({end}) for {_named(one)}" for one, end in found]
     return f"One score of a response has an intraclass correlation from {said[0]} to {said[1]}."
 
 
@@ -95,12 +98,12 @@ def _reached(rows: Rows) -> str:
         return ""
     finite = {unit: row["point"] for unit, row in rows.items() if math.isfinite(row["point"])}
     never = [_named(unit) for unit in rows if unit not in finite]
-    no = f"{never[0] if len(never) == 1 else f'{len(never)} judges'} no number that was tried is enough"
+    who = never[0] if len(never) == 1 else f"{len(never)} judges"
     if not finite:
-        return f"To find an item's majority with probability .95, for {no}."
+        return f"No number of trials that was tried finds an item's majority with probability .95 for {who}."
     counts = [f"{value:.0f}" for value in sorted({min(finite.values()), max(finite.values())})]
     return f"To find an item's majority with probability .95 takes {' to '.join(counts)} trials" + (
-        f"; for {no}." if never else "."
+        f"; for {who} no number that was tried is enough." if never else "."
     )
 
 
@@ -154,8 +157,8 @@ def plan_sentences(plan: pd.DataFrame) -> list[str]:
         now, then, even = map(_expected, wrong)
         if not trials:
             sentences.append(
-                f"{who}: {now} majorities of {items.split()[-1]} are expected to be wrong, "
-                "and no further trial within the budget changes that."
+                f"{who}: of {items.split()[-1]} majorities {now} are expected to be wrong; no further trial within "
+                "the budget would change that."
             )
             continue
         sentences.append(

@@ -116,7 +116,9 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
         "trials for 95 %": rows_of(answer, answer.estimates, TRIALS),
     }
     found = (
-        found if flips else {"ICC(2,1)": icc, "margin of a score": rows_of(answer, answer.estimates, "score_margin")}
+        found
+        if flips
+        else {"ICC(2,1)": icc, "margin of error of one score": rows_of(answer, answer.estimates, "score_margin")}
     )
     columns = {
         name: pd.DataFrame(list(rows.values()), index=[unit_name(*unit) for unit in rows])

@@ -72,8 +72,8 @@ def _worth(pairs: Pairs, features: pd.DataFrame) -> list[str]:
     messages = []
     if share > WORTH_BELOW:
         messages.append(
-            f"people agree with {share:.0%} of the verified verdicts; above {WORTH_BELOW:.0%}, reversing verdicts "
-            "rarely improves agreement"
+            f"people agree with {100 * share:.0f} % of the verified verdicts; above {100 * WORTH_BELOW:.0f} %, "
+            "reversing verdicts rarely improves agreement"
         )
     if best < GOOD_FEATURE:
         messages.append(
@@ -90,7 +90,7 @@ def _transport(diagnostics: Estimates, pairs: Pairs) -> list[str]:
         return []
     share = _measured_consistency(pairs)
     ranked = diagnostics.where(method="partial-ot", estimand="auc").frame
-    right = f"{rows['point'].iloc[0]:.0%} of the held-out flips of partial-ot are right"
+    right = f"{100 * rows['point'].iloc[0]:.0f} % of the held-out flips of optimal transport are right"
     ranked_as = f" (AUC {ranked['point'].iloc[0]:.2f})" if len(ranked) else ""
     needed = f"; it would need an AUC of {break_even_auc(share):.2f} to break even" if 0.5 < share < 1 else ""
     return [f"{right}{ranked_as}, so they reduce agreement{needed}: its flips are reported and not applied"]
@@ -104,7 +104,8 @@ def audit_checklist(
     best = features["auc"].max()
     inside = float(((bins["lower"] <= bins["predicted"]) & (bins["predicted"] <= bins["upper"])).mean())
     checked = f"{guard.reason[:1].upper()}{guard.reason[1:]}."
-    about = f"{inside:.0%} of the bins' intervals contain the predicted share." if len(bins) else "Not measured."
+    contain = f"{100 * inside:.0f} % of the bins' intervals contain the predicted share."
+    about = contain if len(bins) else "Not measured."
     return (
         (
             "Enough pairs verified",

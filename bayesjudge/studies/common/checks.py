@@ -98,7 +98,8 @@ def _sensitivity(table: pd.DataFrame) -> list[str]:
     if bad.empty:
         return []
     shown = _first_few(bad, "estimand")
-    return [f"prior sensitivity: {len(bad)} of {len(table)} estimands move with the prior ({shown})"]
+    move = "moves" if len(bad) == 1 else "move"
+    return [f"prior sensitivity: {len(bad)} of {len(table)} estimands {move} with the prior ({shown})"]
 
 
 def _unchecked(table: pd.DataFrame) -> list[str]:
