@@ -96,7 +96,7 @@ def test_the_same_density_in_both_languages(name: str, same_density: Callable[..
 def test_a_cell_is_dirichlet_multinomial(rho: float) -> None:
     p, n = np.array([0.5, 0.2, 0.3]), 5
     counts = np.array([c for c in itertools.product(range(n + 1), repeat=3) if sum(c) == n])
-    cells = TrialOutcomes(jnp.log(jnp.tile(p, (len(counts), 1))), rho, jnp.full(len(counts), n), most=n)
+    cells = TrialOutcomes(jnp.log(jnp.tile(p[:, None], len(counts))), rho, jnp.full(len(counts), n), most=n)
     ways = stats.multinomial.logpmf(counts, n, p) - (counts * np.log(p)).sum(1)
     ours = np.asarray(cells.log_prob(jnp.asarray(counts))) + ways
     # At ρ = 1e-9 SciPy's log-gamma functions of 1e9 lose eight digits.
@@ -112,7 +112,7 @@ def test_a_cell_is_dirichlet_multinomial(rho: float) -> None:
 @pytest.mark.parametrize("rho", [0.0, 0.4])
 def test_drawn_counts_have_the_moments_of_a_cell(rho: float) -> None:
     p, n, draws = np.array([0.6, 0.1, 0.3]), 8, 20_000
-    cell = TrialOutcomes(jnp.log(jnp.asarray(p))[None], rho, jnp.array([n]), most=n)
+    cell = TrialOutcomes(jnp.log(jnp.asarray(p))[:, None], rho, jnp.array([n]), most=n)
     drawn = np.asarray(cell.sample(jax.random.key(0), (draws,)))[:, 0]
     variance = n * p * (1 - p) * (1 + (n - 1) * rho)
     assert np.all(drawn.sum(1) == n)
