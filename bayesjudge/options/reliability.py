@@ -11,7 +11,7 @@ from bayesjudge.options.option import Option
 from bayesjudge.options.question import Draws, Engine, Tune
 
 #: Draws of each chain by default, which are enough for most tables, and how many there may be where they are not.
-DRAWS, MOST_DRAWS = 600, 2000
+DRAWS, MOST_DRAWS = 400, 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class ReliabilityOptions(DecisionOptions):
     warm_up_most: ClassVar[int | None] = 150
     example: ClassVar[str] = "--budget 200 --likelihood ordinal"
     #: Hundreds of effects near their normal units need no shorter steps than these.
-    target_accept: ClassVar[float] = 0.9
+    target_accept: ClassVar[float] = 0.8
 
     scores: Annotated[
         Any, Option("Repeated scores of single responses, as `read_scores` takes them.", flag="", recorded="never")

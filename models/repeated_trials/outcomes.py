@@ -15,16 +15,18 @@ parameters and is left out, in NumPyro and in PyMC alike.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
 from bayesjudge.models.common.binomial import binomial
+from bayesjudge.models.repeated_trials.verdict_draws import dirichlet
 from bayesjudge.tables.words import OUTCOMES
 
 #: Below this a probability is as good as 0; a Dirichlet with no mass at all cannot be drawn from.
@@ -32,6 +34,23 @@ _TINY = 1e-12
 #: Trials whose factors are multiplied before a logarithm is taken: 12 factors, none below ρ or p, stay far
 #: above the smallest number.
 _TOGETHER = 4
+
+
+class TrialSource(NamedTuple):
+    """Log probability of each outcome, correlation and number of trials of each cell; with a leading axis of draws."""
+
+    log_p: Any
+    rho: Any
+    total: Any
+
+    def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Counts (draws, C, 3) of new trials: each cell's π, then its outcomes."""
+        nothing = np.zeros((self.total.shape[1], len(OUTCOMES)), dtype=np.int64)
+        found = []
+        for log_p, rho, total in zip(*self, strict=True):
+            pi = dirichlet(np.exp(log_p.T), rho, nothing, rng)
+            found.append(rng.multinomial(total, pi / pi.sum(-1, keepdims=True)))
+        return np.stack(found)
 
 
 class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
@@ -48,6 +67,11 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
         self.log_p, self.total, self.most = log_p, total, most
         self.rho = jnp.broadcast_to(rho, jnp.shape(total))
         super().__init__(batch_shape=jnp.shape(total), event_shape=(len(OUTCOMES),))
+
+    @property
+    def source(self) -> TrialSource:
+        """What NumPy draws the counts from."""
+        return TrialSource(self.log_p, self.rho, self.total)
 
     def log_prob(self, value: Any) -> Any:
         """Log probability of the counts without their coefficient, (C,)."""
@@ -99,7 +123,8 @@ def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unkno
 
     if not any_unknown:
         return given(order)
-    either = jnp.logaddexp(given(1.0), given(-1.0)) - jnp.log(2.0)
+    shown_first = jnp.ones_like(order)
+    either = jnp.logaddexp(given(shown_first), given(-shown_first)) - jnp.log(2.0)
     return jnp.where(order == 0, either, given(order))
 
 
