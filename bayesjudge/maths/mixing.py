@@ -96,7 +96,8 @@ def _ess(split: Floats) -> Floats:
     correlation[:, 0] = 1.0
     tau = np.maximum(_time(correlation), 1 / np.log10(chains * draws))
     never = np.ptp(split, axis=(1, 2)) < np.finfo(float).resolution
-    return np.where(never, chains * draws, chains * draws / tau)
+    found: Floats = np.where(never, chains * draws, chains * draws / tau)
+    return found
 
 
 def _autocovariance(split: Floats) -> Floats:

@@ -222,7 +222,7 @@ class State(NamedTuple):
 def start(chains: Chains) -> State:
     """Chains where they are placed, whitened by the curvature at the mode; of many data sets."""
     number, _, size = chains.z.shape
-    step = jax.vmap(_fresh)(jnp.full(number, jnp.log(0.3)))
+    step = _fresh(np.full(number, np.log(0.3)))
     return State(
         chains.z,
         chains.value,
@@ -236,9 +236,8 @@ def start(chains: Chains) -> State:
 
 
 def _fresh(log_size: Any) -> _Step:
-    # With a type of its own: one taken from a Python number is another type, and would compile all twice.
-    log_size, zero = jnp.asarray(log_size, dtype=float), jnp.zeros(())
-    return _Step(log_size, log_size, zero, zero, log_size + jnp.log(2.0))
+    """At its start; of NumPy's arrays outside of programs, where every operation of JAX would be one."""
+    return _Step(log_size, log_size, 0.0 * log_size, 0.0 * log_size, log_size + np.log(2.0))
 
 
 def _move(target: Density, state: State, arrays: Arrays, steps: Any, noise: Noise) -> tuple[State, dict[str, Any]]:
