@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.estimates import Estimates, Population, estimand_of
-from bayesjudge.maths.mixing import ess_bulk, ess_tail, rhat
+from bayesjudge.estimates.mixing import ess_bulk, ess_tail, rhat
 
 if TYPE_CHECKING:
     import xarray as xr

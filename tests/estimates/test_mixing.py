@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from bayesjudge.maths.mixing import ess_bulk, ess_mean, ess_tail, rhat
+from bayesjudge.estimates.mixing import ess_bulk, ess_mean, ess_tail, rhat
 
 AXES: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
 OURS_AND_THEIRS = (
