@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.estimates.gate import Gate
-from bayesjudge.inference.gate import LEAST_EBFMI, LEAST_ESS, MOST_RHAT, MOST_RHAT_LATENT
+from bayesjudge.estimates.mixing import ess_bulk, ess_mean, ess_tail, rhat
+from bayesjudge.inference.gate import LEAST_EBFMI, LEAST_ESS, MOST_RHAT, MOST_RHAT_LATENT, ebfmi
 from bayesjudge.model import latent_sites
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Parameters whose ranks are counted, those with the largest R-hat, and bins of the ranks.
 WORST, BINS = 6, 20
-_AXES: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,7 +32,8 @@ class Convergence:
     ----------
     frame : pandas.DataFrame
         One row a scalar parameter: ``parameter, mean, sd, mcse_mean, mcse_sd, rhat, ess_bulk, ess_tail,
-        flagged``.
+        flagged``. Of effects that no row reports by themselves, the one with the largest R-hat of each kind stands for
+        all; ``effects``, where there are such, says how many a row is of.
     chains : pandas.DataFrame
         One row a chain: ``chain, ebfmi, divergences, acceptance, steps`` (mean leapfrog steps), ``most_steps,
         flagged``; a column that the engine has no figure for is left out.
@@ -83,8 +83,14 @@ def convergence(fit: Fit) -> Convergence:
     'theta[b]'
     """
     names, series = scalars(fit.posterior)
+    largest = rhat(series)
+    inner = np.isin([name.split("[")[0] for name in names], latent_sites(fit.model))
+    kept, effects = _shown(names, largest, inner)
+    names, series, largest, inner = [names[k] for k in kept], series[kept], largest[kept], inner[kept]
     stats = fit.made["sample_stats"].to_dataset()
-    frame = _parameters(names, series, latent_sites(fit.model))
+    frame = _parameters(names, series, largest, inner=inner)
+    if inner.any():
+        frame.insert(1, "effects", effects)
     # Those without a number come first.
     worst = np.argsort(-frame["rhat"].fillna(np.inf).to_numpy(), kind="stable")[:WORST]
     ranks = _ranks([names[k] for k in worst], series[worst])
@@ -106,25 +112,38 @@ def scalars(posterior: xr.Dataset) -> tuple[list[str], NDArray[np.float64]]:
     return names, np.concatenate(parts).astype(float)
 
 
-def _parameters(names: list[str], series: NDArray[np.float64], latent: Collection[str]) -> pd.DataFrame:
-    from arviz_stats.base import array_stats
+def _shown(names: list[str], largest: NDArray[Any], inner: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Places of the parameters that have a row, and how many effects each row is of."""
+    sites = np.array([name.split("[")[0] for name in names])
+    # What is not a number is the worst of all.
+    ranked = np.argsort(np.nan_to_num(largest, nan=np.inf), kind="stable")
+    worst = {sites[k]: k for k in ranked if inner[k]}
+    sizes = {k: int((sites == site).sum()) for site, k in worst.items()}
+    kept = np.sort([*np.flatnonzero(~inner), *sizes])
+    return kept, np.array([sizes.get(k, 1) for k in kept])
 
-    frame = pd.DataFrame(
-        {
-            "parameter": names,
-            "mean": series.mean(axis=(1, 2)),
-            "sd": series.std(axis=(1, 2), ddof=1),
-            "mcse_mean": array_stats.mcse(series, method="mean", **_AXES),
-            "mcse_sd": array_stats.mcse(series, method="sd", **_AXES),
-            "rhat": array_stats.rhat(series, **_AXES),
-            "ess_bulk": array_stats.ess(series, method="bulk", **_AXES),
-            "ess_tail": array_stats.ess(series, method="tail", prob=(0.05, 0.95), **_AXES),
-        }
-    )
+
+def _parameters(names: list[str], series: NDArray[np.float64], largest: Any, *, inner: Any) -> pd.DataFrame:
+    sd, bulk, tail = series.std(axis=(1, 2), ddof=1), ess_bulk(series), ess_tail(series)
+    off = series - series.mean(axis=(1, 2), keepdims=True)
+    spread = (off**2).mean(axis=(1, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):  # what never moved has no error
+        error = ((off**4).mean(axis=(1, 2)) - spread**2) / ess_mean(off**2) / spread / 4
+        frame = pd.DataFrame(
+            {
+                "parameter": names,
+                "mean": series.mean(axis=(1, 2)),
+                "sd": sd,
+                "mcse_mean": sd / np.sqrt(ess_mean(series)),
+                "mcse_sd": np.sqrt(error),
+                "rhat": largest,
+                "ess_bulk": bulk,
+                "ess_tail": tail,
+            }
+        )
     # Effects that no row reports by themselves are held to the standard that the gate holds them to.
-    inner = frame["parameter"].str.replace(r"\[.*", "", regex=True).isin(latent)
-    enough = (frame["ess_bulk"] >= LEAST_ESS) & (frame["ess_tail"] >= LEAST_ESS)
-    mixed = frame["rhat"] <= np.where(inner, MOST_RHAT_LATENT, MOST_RHAT)
+    enough = (bulk >= LEAST_ESS) & (tail >= LEAST_ESS)
+    mixed = largest <= np.where(inner, MOST_RHAT_LATENT, MOST_RHAT)
     # Negated, so that a figure that is not a number is flagged too.
     frame["flagged"] = ~(mixed & (enough | inner))
     return frame
@@ -160,11 +179,3 @@ def _chains(stats: xr.Dataset) -> pd.DataFrame:
         columns["steps"] = values["n_steps"].mean(axis=1)
         columns["most_steps"] = values["n_steps"].max(axis=1).astype(int)
     return pd.DataFrame({**columns, "flagged": flagged})
-
-
-def ebfmi(energy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Energy Bayesian fraction of missing information of each chain, from energies (chains, draws)."""
-    from arviz_stats.base import array_stats
-
-    found: NDArray[np.float64] = np.atleast_1d(array_stats.bfmi(energy))
-    return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.estimates.mixing import ess_bulk, ess_tail, rhat
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -182,14 +183,14 @@ def summary_rows(
     extra: Further columns, for instance ``judge``.
     """
     units, values = _units_of(draws, estimand)
-    ess, rhat = _convergence(values)
+    ess, ratio = _convergence(values)
     # Over one axis, since most versions of NumPy have no quantiles of no units over two.
     low, high = np.quantile(np.concatenate(values), [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     rows = []
     for k, unit in enumerate(units):
         row = {"estimand": estimand, "unit": unit, "method": method, "prob": prob, "n": (n or {}).get(unit, np.nan)}
         row |= {"point": float(values[..., k].mean()), "lower": float(low[k]), "upper": float(high[k])}
-        row |= {"ess": float(ess[k]), "rhat": float(rhat[k])}
+        row |= {"ess": float(ess[k]), "rhat": float(ratio[k])}
         if signed:
             row["p_positive"] = float((values[..., k] > 0).mean())
         rows.append({**row, **(extra or {})})
@@ -201,18 +202,13 @@ def _convergence(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
 
     What is the same in every draw (ΔJ where the judge's errors are shared) has neither.
     """
-    from arviz_stats.base import array_stats
-
     flat = np.moveaxis(values, -1, 0)
-    ess, rhat = np.full(len(flat), np.nan), np.full(len(flat), np.nan)
+    ess, ratio = np.full(len(flat), np.nan), np.full(len(flat), np.nan)
     varies = np.ptp(flat, axis=(1, 2)) > 0
-    if varies.any():
-        options: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
-        bulk = array_stats.ess(flat[varies], method="bulk", **options)
-        tail = array_stats.ess(flat[varies], method="tail", prob=(0.05, 0.95), **options)
-        ess[varies] = np.minimum(bulk, tail)
-        rhat[varies] = array_stats.rhat(flat[varies], **options)
-    return ess, rhat
+    moving = flat[varies]
+    ess[varies] = np.minimum(ess_bulk(moving), ess_tail(moving))
+    ratio[varies] = rhat(moving)
+    return ess, ratio
 
 
 def differences(draws: xr.DataArray, dim: str, pairs: Sequence[tuple[str, str]] | None = None) -> xr.DataArray:

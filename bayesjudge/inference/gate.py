@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesjudge.estimates.gate import Gate
+from bayesjudge.estimates.mixing import ess_bulk, ess_tail, rhat
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,7 +48,7 @@ def gate_of(posterior: xr.Dataset, stats: xr.Dataset, *, latent: Collection[str]
         return Gate(passed=False, reasons=(broken,), figures={"rhat": np.nan, "ess": 0.0})
     figures = {**_mixing(_series(posterior.drop_vars(inner))), **_sampler(stats)}
     if inner:
-        figures["rhat_latent"] = _largest_rhat(_series(posterior[inner]))
+        figures["rhat_latent"] = float(np.max(rhat(_series(posterior[inner]))))
     if "importance_ess" in stats:
         # Resampled draws are out of order, so their repeats look like independent draws to the chain's ESS.
         figures["ess"] = float(np.min([figures["ess"], stats["importance_ess"].min()]))
@@ -62,15 +63,15 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
     ``draws`` are those of a chain; what is to be done is in the words of Python, which a command replaces by its own.
     """
     names = ("rhat", "rhat_latent", "ess", "pareto_k", "divergences", "ebfmi")
-    rhat, latent, ess, k, divergences, ebfmi = (figures.get(name, np.nan) for name in names)
+    largest, latent, ess, k, divergences, missing = (figures.get(name, np.nan) for name in names)
     # A fifth more than the smallest number that would have done at the same efficiency, in hundreds.
     enough = 100 * math.ceil(draws * max(1.2 * LEAST_ESS / ess, 1) / 100) if ess > draws / 100 else 2 * draws
     longer = max(2 * draws, enough)
     return [
         (
             "rhat",
-            rhat <= MOST_RHAT,
-            f"R-hat of {rhat:.3f} is above {MOST_RHAT}: run longer chains, for instance draws={longer}",
+            largest <= MOST_RHAT,
+            f"R-hat of {largest:.3f} is above {MOST_RHAT}: run longer chains, for instance draws={longer}",
         ),
         (
             "rhat_latent",
@@ -84,7 +85,11 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
             divergences == 0,
             f"{divergences:.0f} divergent transition{'s' * (divergences != 1)}: raise target_accept",
         ),
-        ("ebfmi", ebfmi >= LEAST_EBFMI, f"E-BFMI of {ebfmi:.2f} is below {LEAST_EBFMI}: reparameterise or run longer"),
+        (
+            "ebfmi",
+            missing >= LEAST_EBFMI,
+            f"E-BFMI of {missing:.2f} is below {LEAST_EBFMI}: reparameterise or run longer",
+        ),
     ]
 
 
@@ -106,20 +111,9 @@ def _broken(series: NDArray[np.float64]) -> str:
 
 def _mixing(series: NDArray[np.float64]) -> dict[str, float]:
     """Worst R-hat and smallest ESS over all scalars."""
-    from arviz_stats.base import array_stats
-
-    axes: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
-    bulk = array_stats.ess(series, method="bulk", **axes)
-    tail = array_stats.ess(series, method="tail", prob=(0.05, 0.95), **axes)
-    # np.min, since the built-in min() can lose a NaN.
-    ess = float(np.min([np.min(bulk), np.min(tail)]))
-    return {"rhat": _largest_rhat(series), "ess": ess}
-
-
-def _largest_rhat(series: NDArray[np.float64]) -> float:
-    from arviz_stats.base import array_stats
-
-    return float(np.max(array_stats.rhat(series, chain_axis=1, draw_axis=2)))
+    # np.min and np.max, since the built-in ones can lose a NaN.
+    ess = float(np.min([np.min(ess_bulk(series)), np.min(ess_tail(series))]))
+    return {"rhat": float(np.max(rhat(series))), "ess": ess}
 
 
 def _sampler(stats: xr.Dataset) -> dict[str, float]:
@@ -130,12 +124,12 @@ def _sampler(stats: xr.Dataset) -> dict[str, float]:
     if "diverging" in stats:
         figures["divergences"] = float(stats["diverging"].sum())
     if "energy" in stats:
-        figures["ebfmi"] = float(np.min(_ebfmi(stats["energy"].to_numpy())))
+        figures["ebfmi"] = float(np.min(ebfmi(stats["energy"].to_numpy())))
     return figures
 
 
-def _ebfmi(energy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Energy Bayesian fraction of missing information of each chain."""
+def ebfmi(energy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Energy Bayesian fraction of missing information of each chain, from energies (chains, draws)."""
     moved = np.mean(np.diff(energy, axis=-1) ** 2, axis=-1)
     found: NDArray[np.float64] = moved / np.maximum(np.var(energy, axis=-1), 1e-300)
     return found

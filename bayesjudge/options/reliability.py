@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from bayesjudge.options.decision import DecisionOptions
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import Draws, Engine, Tune
+
+#: Draws of each chain by default, which are enough for most tables, and how many there may be where they are not.
+DRAWS, MOST_DRAWS = 400, 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,17 +24,17 @@ class ReliabilityOptions(DecisionOptions):
     (100, 100)
     """
 
-    warm_up_most: ClassVar[int | None] = 300
+    warm_up_most: ClassVar[int | None] = 150
     example: ClassVar[str] = "--budget 200 --likelihood ordinal"
     #: Hundreds of effects near their normal units need no shorter steps than these.
-    target_accept: ClassVar[float] = 0.9
+    target_accept: ClassVar[float] = 0.8
 
     scores: Annotated[
         Any, Option("Repeated scores of single responses, as `read_scores` takes them.", flag="", recorded="never")
     ] = None
     engine: Engine = "hmc"
-    draws: Draws = 1000
-    tune: Tune = 300
+    draws: Draws = DRAWS
+    tune: Tune = 150
     likelihood: Annotated[Literal["gaussian", "ordinal"], Option("Scores as numbers, or as ordered levels.")] = (
         "gaussian"
     )
@@ -48,6 +51,14 @@ class ReliabilityOptions(DecisionOptions):
         Iterable[str] | None,
         Option("Only this judge; may be given more than once.", flag="--judge", panel="Data", recorded="given"),
     ] = None
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """Keywords of `fit`; after `DRAWS` draws HMC goes on until its chains mixed, after another number it stops."""
+        found = super().sampling
+        if self.engine != "hmc" or self.draws != DRAWS:
+            return found
+        return {**found, "engine": replace(found["engine"], most_draws=MOST_DRAWS)}
 
     def budget_of(self, items: int) -> int:
         """Further trials to spend on a judge's items."""

@@ -41,12 +41,16 @@ def prepare(counts: TrialCounts) -> Data:
         "category_of": counts.category + int((counts.category < 0).any()),
         "position_of": position_of,
         "one_sided": one_sided(counts),
+        "rough_tie": rough_tie(counts),
+        "one_sided_tie": one_sided_tie(counts),
     }
     axes = {
         "n": ("cell", "outcome"),
         "observed": ("cell", "outcome"),
         "rough": ("item",),
         "one_sided": ("item",),
+        "rough_tie": ("item",),
+        "one_sided_tie": ("item",),
         "category_of": ("item",),
         "position_of": ("judge",),
     }
@@ -113,14 +117,24 @@ def _grid(counts: TrialCounts) -> _Grid:
 
 
 def rough_preference(counts: TrialCounts) -> NDArray[np.float64]:
+    """Empirical logit of every item's preference for a, ties counting half."""
+    return _empirical_logit(counts, counts.n[:, 0] + counts.n[:, 2] / 2)
+
+
+def rough_tie(counts: TrialCounts) -> NDArray[np.float64]:
+    """Empirical logit of every item's ties."""
+    return _empirical_logit(counts, counts.n[:, 2])
+
+
+def _empirical_logit(counts: TrialCounts, hits: NDArray[Any]) -> NDArray[np.float64]:
     """Empirical logit of every item (Anscombe 1956), trials of a judge counting as correlated by `REPEAT`."""
     shape = (len(counts.judges), len(counts.items))
-    trials, wins = np.zeros(shape), np.zeros(shape)
+    trials, found = np.zeros(shape), np.zeros(shape)
     np.add.at(trials, (counts.judge, counts.item), counts.n.sum(axis=1))
-    np.add.at(wins, (counts.judge, counts.item), counts.n[:, 0] + counts.n[:, 2] / 2)
+    np.add.at(found, (counts.judge, counts.item), hits)
     weight = 1 / (1 + np.maximum(trials - 1, 0) * REPEAT)
-    won, lost = (weight * wins).sum(0), (weight * (trials - wins)).sum(0)
-    return np.asarray(np.log((won + 0.5) / (lost + 0.5)))
+    hit, missed = (weight * found).sum(0), (weight * (trials - found)).sum(0)
+    return np.asarray(np.log((hit + 0.5) / (missed + 0.5)))
 
 
 def one_sided(counts: TrialCounts) -> NDArray[np.int64]:
@@ -129,6 +143,13 @@ def one_sided(counts: TrialCounts) -> NDArray[np.int64]:
     np.add.at(won, counts.item, counts.n[:, :2])
     alike = (won > 0).sum(axis=1) == 1
     return np.asarray(np.sign(won[:, 0] - won[:, 1]) * alike)
+
+
+def one_sided_tie(counts: TrialCounts) -> NDArray[np.int64]:
+    """−1 for an item that never tied, 1 for one that always did, 0 for all others."""
+    found = np.zeros((len(counts.items), 2), dtype=np.int64)
+    np.add.at(found, counts.item, np.column_stack([counts.n[:, :2].sum(axis=1), counts.n[:, 2]]))
+    return np.asarray((found[:, 0] == 0).astype(np.int64) - (found[:, 1] == 0))
 
 
 def reference(temperature: NDArray[np.int64], total: NDArray[np.int64], count: int) -> list[int]:

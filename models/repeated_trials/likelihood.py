@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpyro
 from numpyro import distributions as dist
@@ -27,7 +28,7 @@ def traits(prior: InUse, data: Data) -> Cells:
     """Traits of every cell's judge, and of its temperature; they spread to (slots, judges, items)."""
     log_kappa = _judge_decisiveness(prior, data)[:, None] + _heat(prior, data)
     gamma, rho = _position(prior, data), _repeats(prior, data)
-    cells = Cells(jnp.exp(log_kappa), gamma[:, None], _ties(prior, data), rho[:, None])
+    cells = _ties(prior, Cells(jnp.exp(log_kappa), gamma[:, None], 0.0, rho[:, None]), data)
     several = data.size("prompt") > 1 and data.size("ordered_judge")
     return _position_by_prompt(prior, cells, data) if several else cells
 
@@ -99,9 +100,12 @@ def _item_preference(prior: InUse, guess: Guess, spread: Any, data: Data) -> Any
     mean = numpyro.sample("preference_mean", prior.numpyro("preference"))
     if data.size("category") > 1:
         categories = numpyro.sample("category_spread", prior.numpyro("category_spread"))
+        member = data["category_of"] == jnp.arange(data.size("category"))[:, None]
+        each = guess.around(mean).blurred(spread)
+        units = Guess(information=member * each.information, pull=member * each.pull).over(1).units(categories)
         with numpyro.plate("category", data.size("category"), dim=-1):
-            mean = mean + categories * numpyro.sample("category_effect", dist.Normal(0.0, 1.0))
-        mean = mean[data["category_of"]]
+            effect = units.effect(numpyro.sample("category_effect", dist.Normal(units.centre, units.width)))
+        mean = mean + (member * effect[:, None]).sum(0)
     units = guess.around(mean).units(spread)
     with numpyro.plate("item", data.size("item"), dim=-1):
         return mean + units.effect(numpyro.sample("item_preference", dist.Normal(units.centre, units.width)))
@@ -166,16 +170,31 @@ def _leaning(cells: Cells, data: Data) -> Guess:
     return Guess(information=(asked * information).sum((1, 3))[:, kept], pull=(asked * pull).sum((1, 3))[:, kept])
 
 
-def _ties(prior: InUse, data: Data) -> Any:
-    """Readiness to tie of every judge on every item, (judges, items), or (judges, 1) where nothing tied."""
+def _ties(prior: InUse, cells: Cells, data: Data) -> Cells:
+    """Cells with their judge's readiness to tie on every item, (judges, items), or (judges, 1) where nothing tied."""
     with numpyro.plate("judge", data.size("judge"), dim=-1):
-        by_judge = numpyro.sample("tie", prior.numpyro("tie"))
+        by_judge = numpyro.sample("tie", prior.numpyro("tie"))[:, None]
     if not data.facts["ties"]:
-        return by_judge[:, None]
+        return cells._replace(nu=by_judge)
     spread = numpyro.sample("tie_spread", prior.numpyro("tie_spread"))
+    units = _tying(cells._replace(nu=by_judge), spread, data).units(spread)
     with numpyro.plate("item", data.size("item"), dim=-1):
-        by_item = spread * numpyro.sample("tie_effect", dist.Normal(0.0, 1.0))
-    return by_judge[:, None] + by_item
+        by_item = units.effect(numpyro.sample("tie_effect", dist.Normal(units.centre, units.width)))
+    return cells._replace(nu=by_judge + by_item)
+
+
+def _tying(cells: Cells, spread: Any, data: Data) -> Guess:
+    """What the counts say of every item's t, (items,): one step of Fisher's scoring, at the rough preferences."""
+    n, sided, rough = _grid(data["observed"], data), data["one_sided_tie"], data["rough_tie"] - cells.nu.mean()
+    total = n.sum(-1)
+    # That an item never tied says nothing of how far it is below what would have shown.
+    known = jnp.where(sided == 0, rough, sided * jax.nn.softplus(sided * rough))
+    start = estimated_location(known, sided, spread)
+    half = 0.5 * (cells.kappa * data["rough"] + cells.gamma * _grid(data["order"], data))
+    tied = jax.nn.sigmoid(cells.nu + start - jnp.logaddexp(half, -half))
+    weight = 1.0 / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
+    guess = Guess(information=weight * total * tied * (1.0 - tied), pull=weight * (n[..., 2] - total * tied))
+    return guess.over(0).over(0).around(-start)
 
 
 def _repeats(prior: InUse, data: Data) -> Any:
@@ -191,5 +210,5 @@ def likelihood(margin: Any, cells: Cells, data: Data) -> TrialOutcomes:
     log_p = jax_log_outcomes(
         margin, cells.gamma, cells.nu, _grid(data["order"], data), any_unknown=data.facts["any_unknown"]
     )
-    rho = jnp.broadcast_to(cells.rho, log_p.shape[:-1])
-    return TrialOutcomes(log_p.reshape(-1, log_p.shape[-1]), rho.ravel(), data["total"], most=data.facts["most_trials"])
+    rho = jnp.broadcast_to(cells.rho, log_p.shape[1:])
+    return TrialOutcomes(log_p.reshape(len(log_p), -1), rho.ravel(), data["total"], most=data.facts["most_trials"])

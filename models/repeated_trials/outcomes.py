@@ -15,16 +15,18 @@ parameters and is left out, in NumPyro and in PyMC alike.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
 from bayesjudge.models.common.binomial import binomial
+from bayesjudge.models.repeated_trials.verdict_draws import dirichlet
 from bayesjudge.tables.words import OUTCOMES
 
 #: Below this a probability is as good as 0; a Dirichlet with no mass at all cannot be drawn from.
@@ -34,10 +36,27 @@ _TINY = 1e-12
 _TOGETHER = 4
 
 
-class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
-    """Dirichlet-multinomial counts of the outcomes of each cell.
+class TrialSource(NamedTuple):
+    """Log probability of each outcome, correlation and number of trials of each cell; with a leading axis of draws."""
 
-    log_p: Log probability of each outcome.
+    log_p: Any
+    rho: Any
+    total: Any
+
+    def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Counts (draws, C, 3) of new trials: each cell's π, then its outcomes."""
+        nothing = np.zeros((self.total.shape[1], len(OUTCOMES)), dtype=np.int64)
+        found = []
+        for log_p, rho, total in zip(*self, strict=True):
+            pi = dirichlet(np.exp(log_p.T), rho, nothing, rng)
+            found.append(rng.multinomial(total, pi / pi.sum(-1, keepdims=True)))
+        return np.stack(found)
+
+
+class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
+    """Dirichlet-multinomial counts (C, 3) of the outcomes of each cell.
+
+    log_p: Log probability of each outcome, (3, C): an axis of three as the last one is several times slower.
     rho: Correlation of two trials of the cell; 0 is multinomial.
     """
 
@@ -49,10 +68,14 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
         self.rho = jnp.broadcast_to(rho, jnp.shape(total))
         super().__init__(batch_shape=jnp.shape(total), event_shape=(len(OUTCOMES),))
 
+    @property
+    def source(self) -> TrialSource:
+        """What NumPy draws the counts from."""
+        return TrialSource(self.log_p, self.rho, self.total)
+
     def log_prob(self, value: Any) -> Any:
         """Log probability of the counts without their coefficient, (C,)."""
-        # Outcome by outcome, cells along the last axis: three times as fast as an axis of three.
-        pairs = [(value[..., k], self.log_p[..., k]) for k in range(len(OUTCOMES))]
+        pairs = [(value[..., k], self.log_p[k]) for k in range(len(OUTCOMES))]
         total = sum(jnp.where(n > 0, log, 0.0) for n, log in pairs)
         return total if self.most == 1 else total + self._log_rising(pairs)
 
@@ -74,7 +97,7 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
         """Counts of new trials: each cell's π, then its outcomes by two conditional binomials."""
         assert is_prng_key(key)  # noqa: S101 - the check every NumPyro distribution makes
         key_p, key_a, key_b = jax.random.split(key, 3)
-        shape, p = (*sample_shape, *self.batch_shape), jnp.exp(self.log_p)
+        shape, p = (*sample_shape, *self.batch_shape), jnp.exp(self.log_p).T
         concentration = p * ((1 - self.rho) / jnp.maximum(self.rho, _TINY))[:, None]
         drawn = jax.random.loggamma(key_p, jnp.maximum(concentration, _TINY), (*shape, len(OUTCOMES)))
         shared = jax.nn.softmax(drawn, axis=-1)
@@ -86,7 +109,7 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
 
 
 def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unknown: bool) -> Any:
-    """Log probability of each outcome, (C, 3).
+    """Log probability of each outcome, (3, C).
 
     order: 1 where a was shown first, −1 where b was, 0 where nobody knows: then either with probability ½.
     any_unknown: Whether any order is 0.
@@ -96,12 +119,13 @@ def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unkno
         half = 0.5 * (margin + sign * shift)
         size = jnp.where(half < 0, -half, half)
         norm = jnp.logaddexp(size + jnp.log1p(jnp.exp(-2 * size)), tie)
-        return jnp.stack([half - norm, -half - norm, tie - norm], axis=-1)
+        return jnp.stack([half - norm, -half - norm, tie - norm])
 
     if not any_unknown:
         return given(order)
-    either = jnp.logaddexp(given(1.0), given(-1.0)) - jnp.log(2.0)
-    return jnp.where((order == 0)[..., None], either, given(order))
+    shown_first = jnp.ones_like(order)
+    either = jnp.logaddexp(given(shown_first), given(-shown_first)) - jnp.log(2.0)
+    return jnp.where(order == 0, either, given(order))
 
 
 def jax_gap(margin: Any, shift: Any, tie: Any, order: Any) -> tuple[Any, Any]:

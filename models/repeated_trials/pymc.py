@@ -13,10 +13,6 @@ from bayesjudge.models.common.units import estimated_location
 from bayesjudge.priors import InUse
 
 
-def _standard(name: str, dims: str) -> Any:
-    return pm.Normal(name, np.float64(0), np.float64(1), dims=dims)
-
-
 class Cells(NamedTuple):
     """What a cell's judge is like: decisiveness κ, bias γ, readiness to tie ν, correlation of trials ρ."""
 
@@ -35,10 +31,10 @@ def traits(prior: InUse, data: Data) -> Cells:
     if data.size("other_temperature"):
         by_heat = prior.pymc("decisiveness", "decisiveness", dims="other_temperature")
         log_scale = log_scale + pt.concatenate([np.zeros(1), by_heat])[data["temperature"]]
-    nu = prior.pymc("tie", "tie", dims="judge")[judge]
+    ties, kappa = prior.pymc("tie", "tie", dims="judge"), pt.exp(pt.as_tensor(log_scale))
+    cells = Cells(kappa, _position(prior, data)[judge], ties[judge], _repeats(prior, data)[judge])
     if data.facts["ties"]:
-        nu += (prior.pymc("tie_spread", "tie_spread") * _standard("tie_effect", "item"))[data["item"]]
-    cells = Cells(pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu, _repeats(prior, data)[judge])
+        cells = cells._replace(nu=cells.nu + _ties(prior, ties, cells, data))
     if data.size("prompt") == 1 or not data.size("ordered_judge"):
         return cells
     return cells._replace(gamma=cells.gamma + _position_by_prompt(prior, cells, data))
@@ -99,6 +95,21 @@ def _scores(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
     return weight * total * variance, weight * (n @ worth - total * mean)
 
 
+def _ties(prior: InUse, ties: Any, cells: Cells, data: Data) -> Any:
+    """What each cell's item adds to its judge's ν, (cells,)."""
+    n, item, spread = data["observed"].astype(float), data["item"], prior.pymc("tie_spread", "tie_spread")
+    total = n.sum(1)
+    sided, rough = data["one_sided_tie"].astype(float), data["rough_tie"] - ties.mean()
+    start = estimated_location(pt.switch(pt.eq(sided, 0), rough, sided * pt.softplus(sided * rough)), sided, spread)
+    half = np.float64(0.5) * (cells.kappa * data["rough"][item] + data["order"].astype(float) * cells.gamma)
+    p = pt.exp(cells.nu + start[item]) / (pt.exp(cells.nu + start[item]) + pt.exp(half) + pt.exp(-half))
+    weight = 1 / (1 + np.maximum(total - 1, 0) * cells.rho)
+    empty = pt.as_tensor(np.zeros(data.size("item")))[item]
+    information = pt.inc_subtensor(empty, weight * total * p * (1 - p))
+    pull = pt.inc_subtensor(empty, weight * (n[:, 2] - total * p)) + information * start
+    return _effects("tie_effect", information, pull, spread, "item")[item]
+
+
 def _position_by_prompt(prior: InUse, cells: Cells, data: Data) -> Any:
     """What each cell's prompt adds to its judge's γ, (cells,); 0 where orders were not recorded."""
     order, asked = data["order"].astype(float), (data["prompt"], data["judge"])
@@ -116,7 +127,10 @@ def _item_preference(prior: InUse, information: Any, pull: Any, spread: Any, dat
     mean = prior.pymc("preference_mean", "preference") * np.ones(data.size("item"))
     if data.size("category") > 1:
         categories = prior.pymc("category_spread", "category_spread")
-        mean = mean + categories * _standard("category_effect", "category")[data["category_of"]]
+        one, of = 1 + spread**2 * information, data["category_of"]
+        empty = pt.as_tensor(np.zeros(data.size("category")))[of]
+        shared = pt.inc_subtensor(empty, information / one), pt.inc_subtensor(empty, (pull - information * mean) / one)
+        mean = mean + _effects("category_effect", *shared, categories, "category")[of]
     return mean + _effects("item_preference", information, pull - information * mean, spread, "item")
 
 

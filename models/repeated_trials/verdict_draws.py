@@ -229,7 +229,7 @@ def _of_cells(sites: Any, arrays: Any, key: Any, facts: Any) -> tuple[Any, Any]:
     data = shape.data.with_arrays({name: array for name, array in arrays.items() if name != "used"})
     run = handlers.substitute(handlers.seed(shape.model.numpyro, key), data=dict(sites))
     fn = handlers.trace(run).get_trace(data)["n"]["fn"]
-    return fn.log_p[used], fn.rho[used]
+    return fn.log_p.T[used], fn.rho[used]
 
 
 def dirichlet(p: Any, rho: Any, counts: Any, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import error_budget
@@ -13,7 +14,8 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy import stats
 
-from bayesjudge.inference import Hmc, Nuts
+from bayesjudge.errors import UsageError
+from bayesjudge.inference import Hmc, Nuts, fit
 from bayesjudge.inference.engines.hmc import run_hmc
 from bayesjudge.inference.engines.laplace import run_laplace
 from bayesjudge.inference.engines.nuts import run_nuts
@@ -152,6 +154,22 @@ def test_a_posterior_too_large_for_a_matrix_is_whitened_by_its_scales(agree: Cal
     agree(series.mean((1, 2)), 3.0, array_stats.mcse(series, method="mean", **axes))
     # With scales left as they were, 1 to 100 apart, a trajectory would need hundreds of steps.
     assert drawn.stats["n_steps"].mean() < 30
+
+
+def test_hmc_goes_on_until_its_chains_mixed(third_party: ModuleType) -> None:
+    tosses = [(7, 20), (45, 50), (0, 10)]
+    # ESS is at most the draws times their logarithm to base 10: of 80 draws never 400.
+    short = fit(third_party.Coin(), tosses, engine=Hmc(draws=20, tune=200), seed=1)
+    assert short.posterior.sizes["draw"] == short.manifest["draws"] == 20
+    assert not short.gate.passed
+    enough = fit(third_party.Coin(), tosses, engine=Hmc(draws=20, tune=200, most_draws=1000), seed=1)
+    assert enough.posterior.sizes["draw"] == enough.manifest["draws"] < 1000
+    assert enough.gate.passed
+    # No number of draws makes 400 effective ones of so few.
+    most = fit(third_party.Coin(), tosses, engine=Hmc(draws=20, tune=200, most_draws=30), seed=1)
+    assert most.posterior.sizes["draw"] == 30
+    with pytest.raises(UsageError, match="most_draws=10 must be at least draws=20"):
+        Hmc(draws=20, most_draws=10)
 
 
 def test_laplace_is_all_but_exact_for_a_gaussian() -> None:

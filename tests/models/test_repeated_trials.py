@@ -96,7 +96,7 @@ def test_the_same_density_in_both_languages(name: str, same_density: Callable[..
 def test_a_cell_is_dirichlet_multinomial(rho: float) -> None:
     p, n = np.array([0.5, 0.2, 0.3]), 5
     counts = np.array([c for c in itertools.product(range(n + 1), repeat=3) if sum(c) == n])
-    cells = TrialOutcomes(jnp.log(jnp.tile(p, (len(counts), 1))), rho, jnp.full(len(counts), n), most=n)
+    cells = TrialOutcomes(jnp.log(jnp.tile(p[:, None], len(counts))), rho, jnp.full(len(counts), n), most=n)
     ways = stats.multinomial.logpmf(counts, n, p) - (counts * np.log(p)).sum(1)
     ours = np.asarray(cells.log_prob(jnp.asarray(counts))) + ways
     # At ρ = 1e-9 SciPy's log-gamma functions of 1e9 lose eight digits.
@@ -112,13 +112,15 @@ def test_a_cell_is_dirichlet_multinomial(rho: float) -> None:
 @pytest.mark.parametrize("rho", [0.0, 0.4])
 def test_drawn_counts_have_the_moments_of_a_cell(rho: float) -> None:
     p, n, draws = np.array([0.6, 0.1, 0.3]), 8, 20_000
-    cell = TrialOutcomes(jnp.log(jnp.asarray(p))[None], rho, jnp.array([n]), most=n)
-    drawn = np.asarray(cell.sample(jax.random.key(0), (draws,)))[:, 0]
+    cell = TrialOutcomes(jnp.log(jnp.asarray(p))[:, None], rho, jnp.array([n]), most=n)
     variance = n * p * (1 - p) * (1 + (n - 1) * rho)
-    assert np.all(drawn.sum(1) == n)
-    assert np.all(np.abs(drawn.mean(0) - n * p) < error_budget.standard_errors(3) * np.sqrt(variance / draws))
-    # Variances of 20,000 draws are good to about 2 %.
-    np.testing.assert_allclose(drawn.var(0), variance, rtol=0.1)
+    on_host = jax.tree.map(lambda part: np.broadcast_to(np.asarray(part), (draws, *np.shape(part))), cell.source)
+    for counts in (cell.sample(jax.random.key(0), (draws,)), on_host.drawn(np.random.default_rng(0))):
+        drawn = np.asarray(counts)[:, 0]
+        assert np.all(drawn.sum(1) == n)
+        assert np.all(np.abs(drawn.mean(0) - n * p) < error_budget.standard_errors(6) * np.sqrt(variance / draws))
+        # Variances of 20,000 draws are good to about 2 %.
+        np.testing.assert_allclose(drawn.var(0), variance, rtol=0.1)
 
 
 # Symmetries
@@ -186,6 +188,23 @@ def test_a_good_guess_makes_a_standard_normal_of_the_posterior() -> None:
     weight /= weight.sum()
     assert weight @ z == pytest.approx(0, abs=1e-9)
     assert weight @ z**2 == pytest.approx(1, abs=1e-9)
+
+
+def test_items_that_never_tied_are_guessed_below_all_that_did() -> None:
+    """And the guess at t follows the judges' readiness to tie: what is known is their sum."""
+    log = pd.DataFrame({"item": list("aabbcc"), "outcome": ["a", "tie", "a", "b", "tie", "tie"], "judge": "x"})
+    data = MODEL.prepare(Trials.from_frame(log.assign(trial=[0, 1] * 3)))
+    assert dict(zip(data.coords["item"], data["one_sided_tie"], strict=True)) == {"a": 0, "b": -1, "c": 1}
+    shape = (1, 1)
+
+    def location(nu: float) -> Any:
+        cells = repeated_trials_density.Cells(*(jnp.full(shape, x) for x in (1.0, 0.0, nu, 0.0)))
+        guess = repeated_trials_density._tying(cells, 3.0, data)
+        return np.asarray(guess.pull / guess.information)
+
+    some, never, always = location(-2.0)
+    assert never < some < always
+    assert location(-1.0)[0] == pytest.approx(some - 1.0, abs=1e-9)
 
 
 def test_what_the_counts_say_is_the_curvature_of_their_density() -> None:

@@ -26,7 +26,7 @@ def engine_of(engine: Engine | str, **options: Any) -> Engine:
     Examples
     --------
     >>> engine_of("hmc", draws=500)
-    Hmc(chains=4, draws=500, tune=1000, target_accept=0.9)
+    Hmc(chains=4, draws=500, tune=1000, target_accept=0.9, most_draws=None)
     """
     if isinstance(engine, Engine):
         return engine

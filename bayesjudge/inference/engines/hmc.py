@@ -25,10 +25,12 @@ import numpy as np
 
 from bayesjudge.inference.engines.base import Draws, Engine, Job
 from bayesjudge.inference.engines.starts import Chains, place_chains, stretched, whitened
+from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.programs.at_points import beside, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
 from bayesjudge.inference.programs.stacks import placed, stack
+from bayesjudge.model import latent_sites
 
 if TYPE_CHECKING:
     from bayesjudge.inference.engines.options import Hmc
@@ -50,18 +52,46 @@ def run_alone(job: Job, options: Hmc, seed: int, report: Report | None) -> Draws
     """Sample one posterior."""
     sets, arrays = stack([job.data]).part(np.zeros(1, dtype=int))
     key = jax.random.split(jax.random.key(seed), 1)
-    return run_hmc(job.target, placed(arrays, sets, None), key, options, many=sets, report=report).alone
+    mixed, most = partial(_mixed, job), options.most_draws or options.draws
+    return run_hmc(
+        job.target, placed(arrays, sets, None), key, options, many=sets, report=report, mixed=mixed, most=most
+    ).alone
+
+
+def _mixed(job: Job, drawn: Draws) -> bool:
+    """Whether R-hat and ESS, which are of ranks, are within the gate's bounds in unconstrained coordinates."""
+    import xarray as xr
+
+    places, flat = job.target.unravel(np.arange(job.target.size)), drawn.flat[0]
+    sites = {
+        name: (("chain", "draw", *(f"{name}_{k}" for k in range(at.ndim))), flat[..., at])
+        for name, at in places.items()
+    }
+    return gate_of(xr.Dataset(sites), xr.Dataset(), latent=latent_sites(job.model)).passed
 
 
 def run_hmc(
-    target: Density, arrays: Arrays, key: Any, options: Engine, *, many: Sets, report: Report | None = None
+    target: Density,
+    arrays: Arrays,
+    key: Any,
+    options: Engine,
+    *,
+    many: Sets,
+    report: Report | None = None,
+    mixed: Callable[[Draws], bool] = lambda _: True,
+    most: int = 0,
 ) -> Draws:
-    """Sample many posteriors at once; arguments as in `run_nuts`."""
+    """Sample many posteriors at once; arguments as in `run_nuts`.
+
+    mixed: Asked once the draws of the options are made, and after every block from then on until ``most`` are.
+    """
     run, rngs = _Run(target, arrays, options, many), [stream(one) for one in key]
     tell = partial(_tell, report, options.tune + options.draws)
     state, done = run.warmed(rngs, tell)
-    kept = []
-    for size in blocks(options.draws, BLOCK):
+    kept: list[Any] = []
+    for number, size in enumerate(blocks(max(options.draws, most), BLOCK)):
+        if number * BLOCK >= options.draws and mixed(Draws.joined(kept)):
+            break
         state, block = run.advanced(state, rngs, _lengths(state, size, rngs[0]))
         kept.append(_first(size, block))
         done = tell(done + size, state)
@@ -192,7 +222,7 @@ class State(NamedTuple):
 def start(chains: Chains) -> State:
     """Chains where they are placed, whitened by the curvature at the mode; of many data sets."""
     number, _, size = chains.z.shape
-    step = jax.vmap(_fresh)(jnp.full(number, jnp.log(0.3)))
+    step = _fresh(np.full(number, np.log(0.3)))
     return State(
         chains.z,
         chains.value,
@@ -206,9 +236,8 @@ def start(chains: Chains) -> State:
 
 
 def _fresh(log_size: Any) -> _Step:
-    # With a type of its own: one taken from a Python number is another type, and would compile all twice.
-    log_size, zero = jnp.asarray(log_size, dtype=float), jnp.zeros(())
-    return _Step(log_size, log_size, zero, zero, log_size + jnp.log(2.0))
+    """At its start; of NumPy's arrays outside of programs, where every operation of JAX would be one."""
+    return _Step(log_size, log_size, 0.0 * log_size, 0.0 * log_size, log_size + np.log(2.0))
 
 
 def _move(target: Density, state: State, arrays: Arrays, steps: Any, noise: Noise) -> tuple[State, dict[str, Any]]:

@@ -80,6 +80,9 @@ class Hmc(SideBySide):
     ----------
     chains, draws, tune, target_accept
         As in `Engine`.
+    most_draws : int, optional
+        Draws of each chain at most, of one posterior: after ``draws`` it goes on by hundreds until R-hat and ESS pass.
+        By default it makes ``draws``.
 
     Examples
     --------
@@ -90,12 +93,19 @@ class Hmc(SideBySide):
     name: ClassVar[str] = "hmc"
 
     target_accept: float = 0.9
+    most_draws: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.most_draws is not None and self.most_draws < self.draws:
+            raise UsageError(f"most_draws={self.most_draws} must be at least draws={self.draws}")
 
     def run(self, job: Job) -> Drawn:
         """Draws from one posterior."""
         from bayesjudge.inference.engines import hmc
 
-        return with_care(self, job, lambda engine, seed, report: hmc.run_alone(job, engine, seed, report))
+        drawn = with_care(self, job, lambda engine, seed, report: hmc.run_alone(job, engine, seed, report))
+        return drawn._replace(facts={**drawn.facts, "draws": drawn.flat.shape[1]})
 
     def draw_many(
         self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None

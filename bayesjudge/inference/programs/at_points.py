@@ -20,9 +20,9 @@ from bayesjudge.maths.each_draw import each_draw
 type AtPoints = Callable[[Any], tuple[Any, Any]]
 type Potential = Callable[[Any, Arrays], Any]
 
-#: Points of a call: one by one on a CPU, where what a block is filled up with costs nothing; elsewhere all together, so
-#: that few and many are programs of their own.
-BLOCK, FEW, TOGETHER = 256, 8, 1000
+#: Points of a call: one by one on a CPU, where what a block is filled up with costs its copying alone, which is why
+#: blocks have so many numbers at most; elsewhere all together, so that few and many are programs of their own.
+BLOCK, NUMBERS, FEW, TOGETHER = 256, 20_000, 8, 1000
 _PROGRAMS: dict[tuple[Any, ...], Any] = {}
 
 
@@ -56,8 +56,8 @@ def slopes(potential: Potential, arrays: Arrays, many: Sets | None = None) -> At
         return jax.tree.map(lambda part: np.asarray(part) if many else np.asarray(part)[None], found)
 
     def in_blocks(points: Any) -> tuple[Any, Any]:
-        number = points.shape[1]
-        size = BLOCK if _one_by_one() else TOGETHER if number >= TOGETHER else FEW
+        number, copied = points.shape[1], NUMBERS // points.shape[2]
+        size = max(FEW, min(BLOCK, copied)) if _one_by_one() else TOGETHER if number >= TOGETHER else FEW
         full = np.pad(points, ((0, 0), (0, -number % size), (0, 0)), constant_values=np.nan)
         parts = zip(*(computed(full[:, k : k + size]) for k in range(0, number, size)), strict=True)
         value, slope = (np.concatenate(part, axis=1)[:, :number] for part in parts)
