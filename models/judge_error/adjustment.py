@@ -79,26 +79,9 @@ def adjusted(posterior: xr.Dataset, data: Data, *, enriched: bool, seed: int = 0
 
     flat, theta = _logits(posterior, data)
     shared = _at_the_mean(flat, data, enriched=enriched)
-    moved = adjust(
-        flat,
-        information=shared.information,
-        variance=shared.variance,
-        df=shared.df,
-        exact=np.tile(without_t(data, enriched=enriched), theta.shape[-1]),
-        seed=seed,
-    )
+    moved = adjust(flat, information=shared.information, variance=shared.variance, df=shared.df, seed=seed)
     rates = 1 / (1 + np.exp(-moved.reshape(*theta.shape, len(RATES))))
     return xr.Dataset({name: theta.copy(data=rates[..., k]) for k, name in enumerate(RATES)})
-
-
-def without_t(data: Data, *, enriched: bool) -> NDArray[np.bool_]:
-    """Which of `RATES` take no t factor: accuracy, where its margin is exact.
-
-    Every answer informs it, and not only those few labelled ones on which the judge errs: with the factor its intervals
-    cover more than they state (the card has figures).
-    """
-    exact = bool(data.facts["exact"]) and not enriched
-    return np.array([exact, False, False])
 
 
 def unadjusted(posterior: xr.Dataset, data: Data) -> xr.Dataset:
