@@ -92,10 +92,14 @@ def test_the_reference_finds_the_same(reference: ModuleType) -> None:
     np.testing.assert_allclose(found.variance, variance[np.ix_(by_rate, by_rate)], atol=ROUNDING)
     # Draws whose own covariance is (H + 1)⁻¹ exactly: the reference cuts what noise takes off the prior's share.
     draws = flat + white(2000, 3 * MODELS) @ np.linalg.cholesky(np.linalg.inv(info + np.eye(3 * MODELS))).T
-    theirs = reference.adjust(draws, cells, MODELS, known)[:, by_rate]
+    theirs = reference.adjust(draws, cells, MODELS, known, seed=3)[:, by_rate]
+    # The reference draws its t factors from χ² itself, by one seed.
+    factor = np.sqrt((LABELLED - 1) / np.random.default_rng(3).chisquare(LABELLED - 1, size=(2000, 1)))
     here = shared_items(draws.mean(0)[by_rate].reshape(MODELS, 3), data, enriched=False)
-    ours = adjust(draws[:, by_rate], information=here.information, variance=here.variance, df=LABELLED - 1)
-    np.testing.assert_allclose(ours, theirs, atol=1e-8)
+    ours = adjust(draws[:, by_rate], information=here.information, variance=here.variance, df=10**9)
+    centre = draws.mean(0)[by_rate]
+    # Student's t with 10⁹ degrees of freedom scales by 1 ± 8·10⁻⁵.
+    np.testing.assert_allclose(ours - centre, (theirs - centre) / factor, rtol=5e-4, atol=1e-6)
 
 
 def test_score_and_information_are_derivatives_of_the_density() -> None:
@@ -161,7 +165,7 @@ def test_one_model_is_left_as_it_is_but_for_the_t_factor() -> None:
     np.testing.assert_array_equal(found.variance, found.information)
     draws = np.random.default_rng(0).normal(size=(12, 3))
     moved = adjust(draws, information=found.information, variance=found.variance, df=10**9)
-    # Student's t with 10⁹ degrees of freedom scales by 1 ± 3·10⁻⁵.
+    # Student's t with 10⁹ degrees of freedom scales by 1 ± 8·10⁻⁵.
     np.testing.assert_allclose(moved - draws.mean(0), draws - draws.mean(0), rtol=2e-4, atol=1e-12)
 
 
@@ -191,6 +195,31 @@ def test_draws_without_spread_stay_where_they_are() -> None:
     draws = np.tile(point().reshape(-1), (5, 1))
     moved = adjust(draws, information=np.eye(12), variance=2 * np.eye(12), df=20)
     np.testing.assert_array_equal(moved, draws)
+
+
+def test_a_parameter_of_fewer_degrees_is_scaled_by_more() -> None:
+    """Draws of one probability: the further out, the larger the factor of the smaller df; equal df, equal factors."""
+    draws = np.random.default_rng(1).normal(size=(4000, 3))
+    moved = adjust(draws, information=np.eye(3), variance=np.eye(3), df=[30, 5, 30], seed=4)
+    factor = (moved - draws.mean(axis=0)) / (draws - draws.mean(axis=0))
+    np.testing.assert_allclose(factor[:, 0], factor[:, 2])
+    order = np.argsort(factor[:, 0])
+    assert (np.diff(factor[order, 1]) >= 0).all()
+    # df/χ²_df has the mean df/(df − 2); its deviation is 2.4 with 5 degrees, .28 with 30: 4,000 draws know both to 2 %.
+    assert (factor[:, 1] ** 2).mean() == pytest.approx(5 / 3, rel=0.2)
+    assert (factor[:, 0] ** 2).mean() == pytest.approx(30 / 28, rel=0.05)
+
+
+def test_rates_that_models_share_take_one_factor() -> None:
+    """Pooling "shared": a judge's sensitivity is one parameter, of which the labels of all models say something."""
+    cells = cells_of()
+    data = JudgeError(pooling="shared").prepare(table_of(cells))
+    centre = point()
+    centre[:, 1:] = centre[0, 1:]
+    df = shared_items(centre, data, enriched=False).df.reshape(MODELS, 3)
+    assert np.ptp(df, axis=0).tolist() == [0, 0, 0]
+    own = shared_items(point(), data, enriched=False).df.reshape(MODELS, 3)
+    assert (own[:, 2] < df[:, 2]).all()
 
 
 def test_shared_rates_move_together() -> None:
@@ -228,7 +257,10 @@ def test_the_manifest_says_what_labelled_items_are_worth() -> None:
     cells = np.repeat(cells_of()[:, :1], 3, axis=1)
     one = fit(JudgeError(pooling="specific"), table_of(cells), engine=Laplace(draws=200))
     facts = one.manifest["shared_items"]
-    assert facts["df"] == facts["labelled_items"] - 1
+    assert facts["df"]["theta"] == facts["labelled_items"] - 1
+    # How the judge errs on wrong answers shows on the labelled wrong ones alone.
+    wrong = int((cells[:, 0] // 2 == 1).sum())
+    assert facts["df"]["specificity"] == wrong - 1 < facts["df"]["theta"]
     assert facts["labelled_answers"]["theta"] == 3 * facts["labelled_items"]
     # The sample variance of 29 scores is off its expectation by a quarter.
     assert facts["design_effect"]["theta"] == pytest.approx(3, rel=0.25)
