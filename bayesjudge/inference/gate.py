@@ -63,7 +63,7 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
     ``draws`` are those of a chain; what is to be done is in the words of Python, which a command replaces by its own.
     """
     names = ("rhat", "rhat_latent", "ess", "pareto_k", "divergences", "ebfmi")
-    largest, latent, ess, k, divergences, missing = (figures.get(name, np.nan) for name in names)
+    largest, latent, ess, k, divergences, energy = (figures.get(name, np.nan) for name in names)
     # A fifth more than the smallest number that would have done at the same efficiency, in hundreds.
     enough = 100 * math.ceil(draws * max(1.2 * LEAST_ESS / ess, 1) / 100) if ess > draws / 100 else 2 * draws
     longer = max(2 * draws, enough)
@@ -87,8 +87,8 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
         ),
         (
             "ebfmi",
-            missing >= LEAST_EBFMI,
-            f"E-BFMI of {missing:.2f} is below {LEAST_EBFMI}: reparameterise or run longer",
+            energy >= LEAST_EBFMI,
+            f"E-BFMI of {energy:.2f} is below {LEAST_EBFMI}: reparameterise or run longer",
         ),
     ]
 

@@ -6,13 +6,16 @@ centred well and too sure. With H the information of that likelihood at the mean
 covariance of its score when whole items are drawn, the variance of an estimate is H⁻¹ V H⁻¹. The open-faced
 sandwich (Ribatet, Cooley & Davison 2012; Shaby 2014) moves draws with covariance Σ to the covariance
 
-    C = Σ (V + Pr) Σ,      Pr = (Σ⁻¹ − H)₊      what the prior adds,
+    C = Σ (V + Σ⁻¹ − H) Σ = Σ + Σ (V − H) Σ,      Σ⁻¹ − H      what the prior adds,
 
-by the symmetric roots φ ↦ φ̄ + C^½ Σ^−½ (φ − φ̄), and scales every draw by √(df/χ²_df), since V is
-estimated from df + 1 labelled items. Where the likelihood of one model's answers is a saturated
-multinomial, its own block of V *is* its information, so only the dependence between models is estimated: V*
-= D V D with D = √(H_kk/V_kk), own blocks H. No inverse of V is ever taken, so there may be more parameters
-than labelled items.
+by the symmetric roots φ ↦ φ̄ + C^½ Σ^−½ (φ − φ̄), and scales them by √(df/χ²_df), since V is estimated from
+df + 1 labelled items. Σ⁻¹ − H is not cut at 0, though Σ comes from draws: cutting keeps what
+their noise adds to the prior's precision and drops what it takes away, which widened intervals the more the
+fewer the draws (by 6 % at 1,000 draws of nine models' 27 rates). Where V = H, draws stay as they are.
+
+Where the likelihood of one model's answers is a saturated multinomial, its own block of V *is* its
+information, so only the dependence between models is estimated: V* = D V D with D = √(H_kk/V_kk), own
+blocks H. No inverse of V is ever taken, so there may be more parameters than labelled items.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaincinv
 
 type Array = NDArray[np.float64]
 
@@ -115,14 +119,13 @@ def between_systems(
     return found + covariance(every)
 
 
-def adjust(
-    draws: Array, *, information: Array, variance: Array, df: int, exact: NDArray[np.bool_] | None = None, seed: int = 0
-) -> Array:
+def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, seed: int = 0) -> Array:
     """Draws (D, P) with the covariance of the sandwich, in the order they were drawn.
 
-    df: Labelled items behind the worst-labelled model, minus 1; at least `LEAST_DF`.
-    exact: Which parameters (P,) are known well enough to be scaled by no t factor.
-    seed: Of the factors √(df/χ²_df).
+    df: Labelled items behind the worst-labelled model, minus 1, or for each parameter (P,) those that inform it; at
+        least `LEAST_DF`.
+    seed: Of the factors √(df/χ²_df): of one draw, all are quantiles of one probability, so that parameters of equal df
+        move together.
 
     Notes
     -----
@@ -140,14 +143,15 @@ def adjust(
     if not kept.any():
         return draws
     basis, spread = basis[:, kept], spread[kept]
-    inside, h, v = (draws - centre) @ basis, basis.T @ information @ basis, basis.T @ variance @ basis
-    sigma = np.diag(spread)
-    prior = _positive(np.diag(1 / spread) - h)
-    move = _root(sigma @ (v + prior) @ sigma) @ np.diag(spread**-0.5)
-    degrees = max(int(df), LEAST_DF)
-    factor = np.sqrt(degrees / np.random.default_rng(seed).chisquare(degrees, size=(len(draws), 1)))
-    away: Array = (inside @ move.T) @ basis.T
-    return centre + (factor * away if exact is None else np.where(exact, away, factor * away))
+    half = np.sqrt(spread)
+    added = half[:, None] * (basis.T @ (variance - information) @ basis) * half
+    target = half[:, None] * _positive(np.eye(len(spread)) + added) * half
+    move = _root(target) / half
+    degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), draws.shape[1]), return_inverse=True)
+    chance = np.random.default_rng(seed).random((len(draws), 1))
+    factor = np.sqrt(degrees / (2 * gammaincinv(degrees / 2, chance)))[:, of]
+    moved: Array = centre + factor * ((draws - centre) @ basis @ move.T @ basis.T)
+    return moved
 
 
 def widened(draws: Array, *, added: Array, prior: float, df: float, seed: int = 0) -> Array:

@@ -31,14 +31,15 @@ class SharedItems:
     """What items that models share do to one log, at a point of its parameters (U units, P = 3 U).
 
     information, variance: H, and V* of METHODS 1.9b; parameters of a unit next to each other, in the order of `RATES`.
-    df: Degrees of freedom of the t factor.
+    df: Degrees of freedom of each parameter's t factor: accuracy's by the labelled items of the unit with the fewest,
+        sensitivity's by the unit's labelled right answers, specificity's by its wrong ones.
     design_effect: Of each rate averaged over the models, by the labelled items: variance relative to independent
         answers.
     """
 
     information: Array
     variance: Array
-    df: int
+    df: NDArray[np.float64]
     design_effect: Mapping[str, float]
 
 
@@ -65,8 +66,20 @@ def shared_items(centre: Array, data: Data, *, enriched: bool) -> SharedItems:
     alone = item_covariance(about, **{name: array[-1:] for name, array in cells.items()})
     own = information(*rates.T, n=n * given, enriched=enriched)
     effect = {name: float(alone[k::3, k::3].sum() / max(own[:, k, k].sum(), 1e-12)) for k, name in enumerate(RATES)}
-    df = max(math.floor(fewest) - 1, LEAST_DF)
+    df = _degrees(n, centre, fewest=fewest)
     return SharedItems(information=h, variance=v, df=df, design_effect=effect)
+
+
+def _degrees(n: Array, centre: Array, *, fewest: float) -> Array:
+    """Degrees of freedom (3 U,): how a judge errs on right, or wrong, answers shows on those labelled so alone."""
+    right, wrong = n[:, 4:].sum(axis=1), n[:, 2:4].sum(axis=1)
+    informing = np.stack([right + wrong, right, wrong], axis=1)
+    # A rate that the units share is one parameter, of which all their labels say something.
+    informing = np.where(np.ptp(centre, axis=0) == 0, informing.sum(axis=0), informing)
+    informing[:, 0] = fewest
+    informing[right + wrong == 0] = fewest
+    df: Array = np.maximum(np.floor(np.minimum(informing, fewest)).reshape(-1) - 1, LEAST_DF)
+    return df
 
 
 def adjusted(posterior: xr.Dataset, data: Data, *, enriched: bool, seed: int = 0) -> xr.Dataset:
@@ -79,26 +92,9 @@ def adjusted(posterior: xr.Dataset, data: Data, *, enriched: bool, seed: int = 0
 
     flat, theta = _logits(posterior, data)
     shared = _at_the_mean(flat, data, enriched=enriched)
-    moved = adjust(
-        flat,
-        information=shared.information,
-        variance=shared.variance,
-        df=shared.df,
-        exact=np.tile(without_t(data, enriched=enriched), theta.shape[-1]),
-        seed=seed,
-    )
+    moved = adjust(flat, information=shared.information, variance=shared.variance, df=shared.df, seed=seed)
     rates = 1 / (1 + np.exp(-moved.reshape(*theta.shape, len(RATES))))
     return xr.Dataset({name: theta.copy(data=rates[..., k]) for k, name in enumerate(RATES)})
-
-
-def without_t(data: Data, *, enriched: bool) -> NDArray[np.bool_]:
-    """Which of `RATES` take no t factor: accuracy, where its margin is exact.
-
-    Every answer informs it, and not only those few labelled ones on which the judge errs: with the factor its intervals
-    cover more than they state (the card has figures).
-    """
-    exact = bool(data.facts["exact"]) and not enriched
-    return np.array([exact, False, False])
 
 
 def unadjusted(posterior: xr.Dataset, data: Data) -> xr.Dataset:
@@ -121,7 +117,7 @@ def describe(posterior: xr.Dataset, data: Data, *, enriched: bool) -> dict[str, 
     effect = {name: value for name, value in shared.design_effect.items() if answers[name] and value > 0}
     ends = {name: _interval(effect[name], data) for name in ("theta",) if name in effect}
     return {
-        "df": shared.df,
+        "df": dict(zip(RATES, shared.df.reshape(-1, len(RATES)).min(axis=0).tolist(), strict=True)),
         "labelled_items": int(np.asarray(data["items"])[1]),
         "labelled_answers": {name: round(float(answers[name]), 1) for name in effect},
         "design_effect": {name: round(value, 4) for name, value in effect.items()},

@@ -16,7 +16,6 @@ from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.effects import Formula
 from bayesjudge.model import Data
 from bayesjudge.models.common.shared_items import LEAST_DF, adjust, between_systems
-from bayesjudge.models.judge_error.adjustment import without_t
 from bayesjudge.models.judge_error.formulas import slot_of
 from bayesjudge.models.judge_error.likelihood import information, scores
 
@@ -53,25 +52,14 @@ def _flat(draws: xr.DataArray) -> Array:
 def adjusted(
     posterior: xr.Dataset, data: Data, formulas: tuple[Formula, ...], *, enriched: bool, seed: int = 0
 ) -> list[Array]:
-    """Draws (D, P) of the coefficients of each rate, moved for shared items, and but for accuracy's scaled by t.
-
-    Where no item is shared there is nothing to move: Σ⁻¹ − H has negative directions where effects that pool are far
-    from normal, and the sandwich would widen them.
-    """
+    """Draws (D, P) of the coefficients of each rate, moved for shared items; without any, by t alone."""
     own = coefficients(posterior, data, formulas)
     matrices = [np.asarray(data[f"design_{formula.rate}"]) for formula in formulas]
-    exact = without_t(data, enriched=enriched)
-    if not len(data["entry_item"]):
-        df = degrees(data)
-        factor = np.sqrt(df / np.random.default_rng(seed).chisquare(df, (len(own[0]), 1)))
-        return [
-            draws if known else draws.mean(axis=0) + factor * (draws - draws.mean(axis=0))
-            for draws, known in zip(own, exact, strict=True)
-        ]
-    h, v = _sandwich([draws.mean(axis=0) for draws in own], matrices, data, enriched=enriched)
     sizes = [matrix.shape[1] for matrix in matrices]
-    known = np.repeat(exact, sizes)
-    moved = adjust(np.concatenate(own, axis=1), information=h, variance=v, df=degrees(data), exact=known, seed=seed)
+    h = v = np.zeros((sum(sizes),) * 2)
+    if len(data["entry_item"]):
+        h, v = _sandwich([draws.mean(axis=0) for draws in own], matrices, data, enriched=enriched)
+    moved = adjust(np.concatenate(own, axis=1), information=h, variance=v, df=degrees(data), seed=seed)
     return np.split(moved, np.cumsum(sizes)[:-1], axis=1)
 
 

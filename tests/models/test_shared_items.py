@@ -57,6 +57,13 @@ def point(seed: int = 1) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal([0.8, 1.4, 1.2], 0.7, size=(MODELS, 3))
 
 
+def white(draws: int, parameters: int) -> NDArray[np.float64]:
+    """Draws with mean 0 and covariance 1, exactly."""
+    values = np.random.default_rng(2).normal(size=(draws, parameters))
+    q = np.linalg.qr(values - values.mean(axis=0))[0]
+    return q * np.sqrt(draws - 1)
+
+
 @pytest.fixture(scope="module")
 def reference() -> ModuleType:
     """The same mathematics in plain NumPy, from whoever measured it first."""
@@ -83,12 +90,16 @@ def test_the_reference_finds_the_same(reference: ModuleType) -> None:
     variance = reference.dependence(flat, cells, MODELS, known, info)
     np.testing.assert_allclose(found.information, info[np.ix_(by_rate, by_rate)], atol=ROUNDING)
     np.testing.assert_allclose(found.variance, variance[np.ix_(by_rate, by_rate)], atol=ROUNDING)
-    root = np.linalg.cholesky(np.linalg.inv(info + np.eye(3 * MODELS)))
-    draws = flat + np.random.default_rng(2).normal(size=(2000, 3 * MODELS)) @ root.T
-    theirs = reference.adjust(draws, cells, MODELS, known)[:, by_rate]
+    # Draws whose own covariance is (H + 1)⁻¹ exactly: the reference cuts what noise takes off the prior's share.
+    draws = flat + white(2000, 3 * MODELS) @ np.linalg.cholesky(np.linalg.inv(info + np.eye(3 * MODELS))).T
+    theirs = reference.adjust(draws, cells, MODELS, known, seed=3)[:, by_rate]
+    # The reference draws its t factors from χ² itself, by one seed.
+    factor = np.sqrt((LABELLED - 1) / np.random.default_rng(3).chisquare(LABELLED - 1, size=(2000, 1)))
     here = shared_items(draws.mean(0)[by_rate].reshape(MODELS, 3), data, enriched=False)
-    ours = adjust(draws[:, by_rate], information=here.information, variance=here.variance, df=LABELLED - 1)
-    np.testing.assert_allclose(ours, theirs, atol=1e-8)
+    ours = adjust(draws[:, by_rate], information=here.information, variance=here.variance, df=10**9)
+    centre = draws.mean(0)[by_rate]
+    # Student's t with 10⁹ degrees of freedom scales by 1 ± 8·10⁻⁵.
+    np.testing.assert_allclose(ours - centre, (theirs - centre) / factor, rtol=5e-4, atol=1e-6)
 
 
 def test_score_and_information_are_derivatives_of_the_density() -> None:
@@ -147,17 +158,25 @@ def test_clusters_of_one_item_change_nothing() -> None:
 
 
 def test_one_model_is_left_as_it_is_but_for_the_t_factor() -> None:
+    """However few the draws, whose covariance is then far from that of the posterior."""
     cells = cells_of()[:, :1]
     data = JudgeError().prepare(table_of(cells))
     found = shared_items(point()[:1], data, enriched=False)
     np.testing.assert_array_equal(found.variance, found.information)
-    draws = (
-        np.random.default_rng(0).normal(size=(4000, 3))
-        @ np.linalg.cholesky(np.linalg.inv(found.information + np.eye(3))).T
-    )
+    draws = np.random.default_rng(0).normal(size=(12, 3))
     moved = adjust(draws, information=found.information, variance=found.variance, df=10**9)
-    # C = Σ(H + Σ⁻¹ − H)Σ = Σ where the prior's part is positive, as it is here.
-    np.testing.assert_allclose(moved, draws, atol=0.02 * draws.std())
+    # Student's t with 10⁹ degrees of freedom scales by 1 ± 8·10⁻⁵.
+    np.testing.assert_allclose(moved - draws.mean(0), draws - draws.mean(0), rtol=2e-4, atol=1e-12)
+
+
+def test_intervals_do_not_widen_with_fewer_draws() -> None:
+    """The noise of Σ⁻¹ was once added to the prior's precision where it is positive, and cut off where it is not."""
+    draws = white(60, 12)
+    moved = adjust(draws, information=np.eye(12), variance=np.eye(12), df=10**9)
+    np.testing.assert_allclose(np.cov(moved.T), np.eye(12), atol=1e-3)
+    some = np.random.default_rng(5).normal(size=(60, 12))
+    once = adjust(some, information=np.eye(12), variance=np.eye(12), df=10**9)
+    np.testing.assert_allclose(np.trace(np.cov(once.T)), np.trace(np.cov(some.T)), rtol=1e-3)
 
 
 def test_a_copy_of_a_model_teaches_nothing() -> None:
@@ -178,15 +197,29 @@ def test_draws_without_spread_stay_where_they_are() -> None:
     np.testing.assert_array_equal(moved, draws)
 
 
-def test_an_exact_margin_takes_no_t_factor() -> None:
-    """Accuracy keeps the draws of one model as they are, and the judge's rates are scaled by one factor a draw."""
-    draws = np.random.default_rng(1).normal(size=(500, 3))
-    settings = {"information": np.eye(3), "variance": np.eye(3), "df": 19, "seed": 4}
-    plain, scaled = adjust(draws, exact=np.array([True, False, False]), **settings), adjust(draws, **settings)
-    np.testing.assert_array_equal(plain[:, 1:], scaled[:, 1:])
-    factor = np.sqrt(19 / np.random.default_rng(4).chisquare(19, size=(500, 1)))
-    centre = draws.mean(axis=0)
-    np.testing.assert_allclose((plain - centre)[:, 0] * factor[:, 0], (scaled - centre)[:, 0], rtol=1e-12)
+def test_a_parameter_of_fewer_degrees_is_scaled_by_more() -> None:
+    """Draws of one probability: the further out, the larger the factor of the smaller df; equal df, equal factors."""
+    draws = np.random.default_rng(1).normal(size=(4000, 3))
+    moved = adjust(draws, information=np.eye(3), variance=np.eye(3), df=[30, 5, 30], seed=4)
+    factor = (moved - draws.mean(axis=0)) / (draws - draws.mean(axis=0))
+    np.testing.assert_allclose(factor[:, 0], factor[:, 2])
+    order = np.argsort(factor[:, 0])
+    assert (np.diff(factor[order, 1]) >= 0).all()
+    # df/χ²_df has the mean df/(df − 2); its deviation is 2.4 with 5 degrees, .28 with 30: 4,000 draws know both to 2 %.
+    assert (factor[:, 1] ** 2).mean() == pytest.approx(5 / 3, rel=0.2)
+    assert (factor[:, 0] ** 2).mean() == pytest.approx(30 / 28, rel=0.05)
+
+
+def test_rates_that_models_share_take_one_factor() -> None:
+    """Pooling "shared": a judge's sensitivity is one parameter, of which the labels of all models say something."""
+    cells = cells_of()
+    data = JudgeError(pooling="shared").prepare(table_of(cells))
+    centre = point()
+    centre[:, 1:] = centre[0, 1:]
+    df = shared_items(centre, data, enriched=False).df.reshape(MODELS, 3)
+    assert np.ptp(df, axis=0).tolist() == [0, 0, 0]
+    own = shared_items(point(), data, enriched=False).df.reshape(MODELS, 3)
+    assert (own[:, 2] < df[:, 2]).all()
 
 
 def test_shared_rates_move_together() -> None:
@@ -224,7 +257,10 @@ def test_the_manifest_says_what_labelled_items_are_worth() -> None:
     cells = np.repeat(cells_of()[:, :1], 3, axis=1)
     one = fit(JudgeError(pooling="specific"), table_of(cells), engine=Laplace(draws=200))
     facts = one.manifest["shared_items"]
-    assert facts["df"] == facts["labelled_items"] - 1
+    assert facts["df"]["theta"] == facts["labelled_items"] - 1
+    # How the judge errs on wrong answers shows on the labelled wrong ones alone.
+    wrong = int((cells[:, 0] // 2 == 1).sum())
+    assert facts["df"]["specificity"] == wrong - 1 < facts["df"]["theta"]
     assert facts["labelled_answers"]["theta"] == 3 * facts["labelled_items"]
     # The sample variance of 29 scores is off its expectation by a quarter.
     assert facts["design_effect"]["theta"] == pytest.approx(3, rel=0.25)
