@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from commands import run
 from format_fixtures import FIXTURES, packed
@@ -353,6 +354,6 @@ def test_conversations_of_votes_are_not_read(tmp_path: Path, monkeypatch: pytest
             read[0] += len(got or b"")
             return got
 
-    monkeypatch.setattr("bayesjudge.readers.sources._open", lambda path, **_: Counted(path))
+    monkeypatch.setattr("bayesjudge.readers.tabular._natively", lambda source: pa.PythonFile(Counted(source.path)))
     assert len(read_battles(path)) == 300
     assert 0 < read[0] < 0.05 * path.stat().st_size
