@@ -130,7 +130,9 @@ def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> InputE
     place = np.minimum(9, ((scores / 2 - low / 2) / width * 10).astype(int)) if width > 0 else scores * 0
     counts = np.bincount(place.astype(int), minlength=10 if width > 0 else 1)
     blocks = "".join(_BLOCKS[math.ceil(7 * n / counts.max())] for n in counts)
-    bounds = sorted(set(np.quantile(scores, [0.25, 0.5, 0.75], method="nearest").tolist()))
+    # By the lowest score, all would mean yes.
+    above = scores[scores > low] if high > low else scores
+    bounds = sorted(set(np.quantile(above, [0.25, 0.5, 0.75], method="nearest").tolist()))
     shares = ", ".join(f"'>={bound:g}' {np.mean(scores >= bound):.0%}" for bound in bounds)
     problem = Problem(
         column=column,

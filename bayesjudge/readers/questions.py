@@ -66,9 +66,10 @@ def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFram
     return rest.drop(columns=["label", "annotator"]), marks.reset_index(drop=True)
 
 
-def to_battles(part: Part) -> Part:
+def to_battles(part: Part, *, mapped: Collection[str] = ()) -> Part:
     """Comparisons of two models by judges, people or both; a plain table as it is."""
     if part.tool is None:
+        _require_no_single(part, mapped, lacks=_COMPARISONS)
         return part
     _require_kind(part, compared=True)
     return _part(part, _named(part.frame, {"trial": "run", "annotator": "voter"}))

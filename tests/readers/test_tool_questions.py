@@ -145,8 +145,12 @@ def test_judges_winners_are_no_votes(name: str, tmp_path: Path) -> None:
 
 def test_plain_logs_are_sent_to_their_question() -> None:
     single = pd.DataFrame({"item": [1, 1], "model": ["m", "k"], "judge": "j", "verdict": [1, 0]})
-    with pytest.raises(UsageError, match="bayesjudge accuracy"):
-        read_repeats(single)
+    for read in (read_repeats, read_battles):
+        with pytest.raises(UsageError, match="bayesjudge accuracy"):
+            read(single)
+    # The column that one name has is no candidate for the other.
+    with pytest.raises(InputError, match="--column model_b=your_column"):
+        read_battles(pd.DataFrame({"item": [1], "model_a": ["m"], "human": [1]}))
     battle = pd.DataFrame({"battle": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "winner": ["a", "b"]})
     with pytest.raises(UsageError, match="bayesjudge elo"):
         read_verdicts(battle)
