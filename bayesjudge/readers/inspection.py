@@ -18,7 +18,8 @@ from bayesjudge.readers.battles import read_battles
 from bayesjudge.readers.filters import conditions
 from bayesjudge.readers.log import named_rows
 from bayesjudge.readers.pairs import read_pairs
-from bayesjudge.readers.parts import Part, read_parts, unread
+from bayesjudge.readers.parts import Part, read_parts, summed
+from bayesjudge.readers.questions import FURTHER_ANSWERS
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import FORMAT, TABLE
 from bayesjudge.readers.trials import read_repeats
@@ -105,7 +106,9 @@ def inspect_source(
     tool = parts[0].tool
     notes = [note for part in parts for note in part.notes]
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
-    counted = unread(parts) if tool else {key: n for table in tables[:1] for key, n in table.dropped.items()}
+    read = [part.rows for part in parts if part.rows]
+    unscored = summed(rows.unscored for rows in read)
+    notes += [f"{n} more judgements, in records that have others: {reason}" for reason, n in unscored.items()]
     return Inspection(
         format=tool.name if tool else TABLE,
         title=tool.title if tool else "a table",
@@ -114,7 +117,7 @@ def inspect_source(
         files=[dict(part.origin) or {"file": part.name} for part in parts],
         records=sum(part.rows.records if part.rows else len(part.frame) for part in parts),
         rows=sum(len(part.frame) for part in parts),
-        dropped=counted,
+        dropped=summed([rows.dropped for rows in read] or [table.dropped for table in tables[:1]]),
         questions={key: answer for key, (answer, _) in asked.items()},
         notes=list(dict.fromkeys(notes)),
         **{**_named(frame), **(_labelled(asked["accuracy"][1]) if gold else {})},
@@ -219,8 +222,10 @@ def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
         for table in tables
     ]
     again = max((int((count > 1).sum()) for count in counts), default=0)
-    lacks = "" if again else "a second judgement of any item by one judge"
-    return _Asked(tables=tables, why=f"{again or 'no'} items judged more than once", lacks=lacks)
+    further = any(FURTHER_ANSWERS in table.warnings for table in tables)
+    lacks = "a second judgement of any item by one judge" + (f"; {FURTHER_ANSWERS}" if further else "")
+    why = f"{again or 'no'} items judged more than once"
+    return _Asked(tables=tables, why=why, lacks="" if again else lacks)
 
 
 def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Asked:

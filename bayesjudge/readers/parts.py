@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -252,12 +253,15 @@ def origins(parts: Sequence[Part]) -> tuple[Mapping[str, Any], ...]:
 
 def unread(parts: Sequence[Part]) -> dict[str, int]:
     """Records that gave no row, and judgements that records lack, by reason."""
-    found: dict[str, int] = {}
-    for part in parts:
-        for counts in (part.rows.dropped, part.rows.unscored) if part.rows else ():
-            for reason, n in counts.items():
-                found[reason] = found.get(reason, 0) + n
-    return found
+    return summed(counts for part in parts if part.rows for counts in (part.rows.dropped, part.rows.unscored))
+
+
+def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """All counts of each reason."""
+    total = Counter[str]()
+    for one in counts:
+        total.update(one)
+    return dict(total)
 
 
 def located(problems: Sequence[Problem], names: Sequence[str], frames: Sequence[pd.DataFrame]) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.readers.criteria import chosen_rows
+from bayesjudge.readers.criteria import MOST_NAMED, chosen_rows
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
@@ -20,6 +21,8 @@ _HELPERS = ("criterion", "threshold", "answer", "error")
 _COMPARISONS = "comparisons of two models"
 _SINGLE = "verdicts on single answers, no comparisons"
 _VERDICTS = "verdicts on single answers"
+#: What is said of several answers of one model to an item.
+FURTHER_ANSWERS = "a model's further answers to an item (epochs, repeats) are no repetitions of the judge"
 #: The item that several answers of one model belong to.
 QUESTION = "question"
 
@@ -133,8 +136,25 @@ def to_scores(part: Part) -> Part:
     if not _has_scores(part):
         raise UsageError(f"{part.name}: {part.tool.title} holds no scores", lacks="scores")
     frame = part.frame[part.frame["score"].notna()]
-    response = frame["model"].astype(str) if "model" in frame else "response"
-    return _part(part, _named(frame.assign(response=response), {}, ("model", "verdict", "label", "annotator")))
+    _require_one_criterion(part, frame)
+    response = frame["model"].astype(str) if "model" in frame else pd.Series("response", index=frame.index)
+    notes: tuple[str, ...] = ()
+    if "answer" in frame and frame["answer"].nunique() > 1:
+        response = response + " · answer " + frame["answer"].astype(str)
+        notes = (FURTHER_ANSWERS,)
+    frame = frame.assign(response=response)
+    return _part(part, _named(frame, {}, ("model", "verdict", "label", "annotator")), notes)
+
+
+def _require_one_criterion(part: Part, frame: pd.DataFrame) -> None:
+    """What a judge says of different things is no repetition; a number after a scorer's name is one."""
+    names = sorted(map(str, frame["criterion"].dropna().unique())) if "criterion" in frame else []
+    several = [name for name in names if re.sub(r"(?<=[^\s\d])\d+$", "", name) not in {*names} - {name}]
+    if len(several) > 1:
+        options = [f"--where {shlex.quote(f'criterion={name}')}" for name in several[:MOST_NAMED]]
+        commands = "; ".join(f"bayesjudge reliability {shlex.quote(part.name)} {one}" for one in options)
+        message = f"{part.name} holds {len(several)} criteria of a judge, no repetitions; choose one: {commands}"
+        raise UsageError(message, lacks=f"a choice of one of {len(several)} criteria of a judge", options=options)
 
 
 def _pair_of(frame: pd.DataFrame) -> pd.Series[str]:
