@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 #: The words that followed ``bayesjudge``; None where a test called a command.
 TYPED: ContextVar[Sequence[str] | None] = ContextVar("TYPED", default=None)
-#: Commands that a message names, of those that help.
-MOST_NAMED = 3
 
 
 def mapping(pairs: list[str] | None, option: str, example: str) -> dict[str, str]:
@@ -87,9 +85,9 @@ def plain_messages() -> Iterator[None]:
 def _with_options(error: Exception) -> list[str]:
     """What was typed, completed by each of the options of which one helps."""
     typed = TYPED.get()
-    if typed is None or not isinstance(error, InputError):
+    if typed is None or not isinstance(error, InputError | UsageError):
         return []
-    commands = [f"bayesjudge {shlex.join(typed)} {option}" for option in error.options[:MOST_NAMED]]
+    commands = [f"bayesjudge {shlex.join(typed)} {option}" for option in error.options]
     return [f"{'or' if k else 'Type'} {command}" for k, command in enumerate(commands)]
 
 

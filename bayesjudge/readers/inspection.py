@@ -95,7 +95,8 @@ def inspect_source(
     labelled = {"accuracy": f" --gold {shlex.quote(gold)}"} if gold else {}
     asked = {
         key: _asked(
-            f"bayesjudge {key} {name}{_typed(columns, choices, key)}{labelled.get(key, '')}",
+            f"bayesjudge {key} {name}{typed_options(columns, choices if key == 'accuracy' else _of_rows(choices))}"
+            f"{labelled.get(key, '')}",
             partial(ask, parts, columns, choices),
         )
         for key, ask in asks.items()
@@ -107,8 +108,6 @@ def inspect_source(
     notes = [note for part in parts for note in part.notes]
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
     read = [part.rows for part in parts if part.rows]
-    unscored = summed(rows.unscored for rows in read)
-    notes += [f"{n} more judgements, in records that have others: {reason}" for reason, n in unscored.items()]
     return Inspection(
         format=tool.name if tool else TABLE,
         title=tool.title if tool else "a table",
@@ -188,13 +187,13 @@ def _asked(command: str, ask: Callable[[], _Asked]) -> tuple[QuestionAnswer, Seq
     return answer, found.tables
 
 
-def _typed(columns: Mapping[str, str] | None, choices: Choices, question: str) -> str:
+def typed_options(columns: Mapping[str, str] | None, choices: Choices) -> str:
     """What was typed of how to read the file, as a command has it."""
-    kept = choices if question == "accuracy" else _of_rows(choices)
-    pairs = {"column": columns or {}, "set": kept.get("put") or {}}
+    pairs = {"column": columns or {}, "set": choices.get("put") or {}}
     given = [(option, f"{name}={value}") for option, each in pairs.items() for name, value in each.items()]
-    given += [("where", text) for one in conditions(kept.get("where")) for text in one.typed]
-    given += [(name, str(value)) for name, value in kept.items() if name not in {"put", "where"} and value is not None]
+    given += [("where", text) for one in conditions(choices.get("where")) for text in one.typed]
+    others = {name: value for name, value in choices.items() if name not in {"put", "where"} and value is not None}
+    given += [(name, str(value)) for name, value in others.items()]
     return "".join(f" --{option} {shlex.quote(value)}" for option, value in given)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.readers.criteria import MOST_NAMED, chosen_rows
+from bayesjudge.readers.criteria import choice_needed, chosen_rows
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
@@ -54,19 +54,21 @@ def _answers_apart(frame: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
 
 
 def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """A tool's rows without people's marks, and these with their annotators, where several people marked.
+    """A tool's rows without people's marks, and these as a table of labels, as a file of them is.
 
-    They may mark one answer differently: their marks are a table of labels, as a file of them is.
+    Several people may mark one answer differently; of one person, only marks on rows of their own are taken apart.
     """
-    names = ["item", "model", "label", "annotator"]
-    if not any(part.tool for part in parts) or not set(names) <= set(frame.columns):
+    if not any(part.tool for part in parts) or not {"item", "model", "label", "annotator"} <= set(frame.columns):
         return frame, None
-    marks = frame.loc[frame["label"].notna(), names]
-    if marks["annotator"].astype("str").nunique() < 2:
+    marked, judged = frame["label"].notna(), frame["verdict"].notna()
+    marks = frame.loc[marked, ["item", "model", "label", "annotator"]].reset_index(drop=True)
+    if marks["annotator"].astype("str").nunique() > 1:
+        rest = frame[judged] if judged.any() else frame
+        marks["annotator"] = marks["annotator"].fillna("a person")
+        return rest.drop(columns=["label", "annotator"]), marks
+    if not judged.any() or judged[marked].any() or not marked.any():
         return frame, None
-    marks = marks.assign(annotator=marks["annotator"].fillna("a person"))
-    rest = frame[frame["verdict"].notna()] if frame["verdict"].notna().any() else frame
-    return rest.drop(columns=["label", "annotator"]), marks.reset_index(drop=True)
+    return frame[judged | ~marked].drop(columns="label"), marks.drop(columns="annotator")
 
 
 def to_battles(part: Part, *, mapped: Collection[str] = ()) -> Part:
@@ -151,10 +153,8 @@ def _require_one_criterion(part: Part, frame: pd.DataFrame) -> None:
     names = sorted(map(str, frame["criterion"].dropna().unique())) if "criterion" in frame else []
     several = [name for name in names if re.sub(r"(?<=[^\s\d])\d+$", "", name) not in {*names} - {name}]
     if len(several) > 1:
-        options = [f"--where {shlex.quote(f'criterion={name}')}" for name in several[:MOST_NAMED]]
-        commands = "; ".join(f"bayesjudge reliability {shlex.quote(part.name)} {one}" for one in options)
-        message = f"{part.name} holds {len(several)} criteria of a judge, no repetitions; choose one: {commands}"
-        raise UsageError(message, lacks=f"a choice of one of {len(several)} criteria of a judge", options=options)
+        options = [f"--where {shlex.quote(f'criterion={name}')}" for name in several]
+        raise choice_needed(part, "criteria of a judge, which are no repetitions", options)
 
 
 def _pair_of(frame: pd.DataFrame) -> pd.Series[str]:

@@ -69,8 +69,13 @@ def with_texts(tool: Format) -> Format:
 
 def text_at(record: Record, paths: Iterable[str]) -> str | None:
     """The text at the first of these paths that holds one."""
-    found = (_text(record.get(path, at(record, path))) for path in paths)
+    found = (_text(record.get(path, at(record, path)) or _flat(record, path)) for path in paths)
     return next(filter(None, found), None)
+
+
+def _flat(record: Record, path: str) -> dict[str, Any]:
+    """An object whose keys a table has as columns: ``inputs.question``."""
+    return {key.removeprefix(f"{path}."): value for key, value in record.items() if key.startswith(f"{path}.")}
 
 
 def _text(value: Any) -> str | None:
@@ -80,6 +85,7 @@ def _text(value: Any) -> str | None:
         return _text(value[-1]) if value else None
     if isinstance(value, dict):
         texts = [one for key in _INNER if isinstance(one := value.get(key), str)]
+        texts = texts or [one for one in value.values() if isinstance(one, str) and len(value) == 1]
         rest = {key: one for key, one in value.items() if not str(key).startswith("score")}
         return texts[0] if texts else json.dumps(rest, ensure_ascii=False, default=str) if rest else None
     return value if isinstance(value, str) and value.strip() else None

@@ -235,6 +235,8 @@ def test_a_message_ends_in_the_whole_command_that_works(
         main(words[1:])
     assert stopped.value.code == 0
     assert (tmp_path / "sheet.csv").exists()
+    # What comes after the sheet reads the log as the sheet was made.
+    assert "bayesjudge accuracy 'my log.csv' --threshold '>=7' --gold sheet.csv" in capsys.readouterr().out
 
 
 def test_names_that_csv_does_not_keep_are_said(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_only_a_second_score_of_one_answer_is_a_repetition_of_the_judge(tmp_path
     twice = scored(tmp_path / "twice.json", ["model_graded_qa", "model_graded_qa1"], epochs=1)
     assert inspect_source(twice).questions["reliability"].why == "4 items judged more than once"
     apart = scored(tmp_path / "apart.json", ["model_graded_qa", "model_graded_fact"], epochs=1)
-    with pytest.raises(UsageError, match="2 criteria of a judge, no repetitions") as raised:
+    with pytest.raises(UsageError, match="2 criteria of a judge, which are no repetitions") as raised:
         read_repeats(apart)
     assert raised.value.options == ("--where criterion=model_graded_fact", "--where criterion=model_graded_qa")
     _, scores = read_repeats(apart, where="criterion=model_graded_qa")

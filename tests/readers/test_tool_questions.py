@@ -56,6 +56,7 @@ def test_verdicts_are_the_judges_and_labels_the_persons(name: str, tmp_path: Pat
     labels = [None if label is pd.NA else int(label) for label in frame["label"]]
     assert list(zip(frame["verdict"].tolist(), labels, strict=True)) == MARKED[name]
     assert table.label_source == "human"
+    assert "missing judge" not in table.dropped
 
 
 #: Formats of single answers that know no people.
@@ -191,7 +192,7 @@ def test_several_criteria_are_a_choice_with_commands(tmp_path: Path) -> None:
         for k in range(4)
     ]
     path = lines(tmp_path / "experiment.jsonl", records)
-    with pytest.raises(UsageError, match=r"bayesjudge accuracy .*experiment.jsonl --verdict Relevance"):
+    with pytest.raises(UsageError, match=r"experiment.jsonl holds 3 criteria .*; --verdict Relevance"):
         read_verdicts(path)
     table = read_verdicts(path, verdict="Relevance", label="Human")
     assert table.frame["verdict"].tolist() == [0, 1, 0, 1]
