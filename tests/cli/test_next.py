@@ -239,6 +239,14 @@ def test_a_message_ends_in_the_whole_command_that_works(
     assert "bayesjudge accuracy 'my log.csv' --threshold '>=7' --gold sheet.csv" in capsys.readouterr().out
 
 
+def test_a_misspelled_judge_is_said_before_what_is_wrong_with_rows(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log().assign(verdict=7).to_csv(path, index=False)
+    ran = run("accuracy", path, "--judge", "j11")
+    assert (ran.exit_code, "did you mean 'j1'" in ran.stderr, "threshold" in ran.stderr) == (2, True, False)
+    assert "threshold" in run("accuracy", path, "--judge", "j1").stderr
+
+
 def test_names_that_csv_does_not_keep_are_said(tmp_path: Path) -> None:
     path, out = tmp_path / "log.jsonl", tmp_path / "out.json"
     log(3).assign(item=lambda rows: rows["item"] + "\t.").to_json(path, orient="records", lines=True)
