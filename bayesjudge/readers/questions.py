@@ -62,7 +62,7 @@ def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFram
         return frame, None
     marked, judged = frame["label"].notna(), frame["verdict"].notna()
     marks = frame.loc[marked, ["item", "model", "label", "annotator"]].reset_index(drop=True)
-    if marks["annotator"].astype("str").nunique() > 1:
+    if marks["annotator"].astype("str").nunique() >= 2:
         rest = frame[judged] if judged.any() else frame
         marks["annotator"] = marks["annotator"].fillna("a person")
         return rest.drop(columns=["label", "annotator"]), marks
@@ -141,7 +141,7 @@ def to_scores(part: Part) -> Part:
     _require_one_criterion(part, frame)
     response = frame["model"].astype(str) if "model" in frame else pd.Series("response", index=frame.index)
     notes: tuple[str, ...] = ()
-    if "answer" in frame and frame["answer"].nunique() > 1:
+    if "answer" in frame and frame["answer"].nunique() >= 2:
         response = response + " · answer " + frame["answer"].astype(str)
         notes = (FURTHER_ANSWERS,)
     frame = frame.assign(response=response)
