@@ -46,7 +46,7 @@ TEXTS: dict[str, Sequence[str]] = {
     ),
 }
 #: Keys of an object under which its text is.
-_INNER = ("content", "text", "question", "output", "value")
+_INNER = ("content", "text", "question", "output", "answer", "response", "value")
 
 
 def with_texts(tool: Format) -> Format:
@@ -85,7 +85,6 @@ def _text(value: Any) -> str | None:
         return _text(value[-1]) if value else None
     if isinstance(value, dict):
         texts = [one for key in _INNER if isinstance(one := value.get(key), str)]
-        texts = texts or [one for one in value.values() if isinstance(one, str) and len(value) == 1]
         rest = {key: one for key, one in value.items() if not str(key).startswith("score")}
         return texts[0] if texts else json.dumps(rest, ensure_ascii=False, default=str) if rest else None
     return value if isinstance(value, str) and value.strip() else None
