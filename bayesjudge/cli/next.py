@@ -20,6 +20,7 @@ from bayesjudge.text import visible
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesjudge.readers.reading import Choices
     from bayesjudge.tables import Verdicts
 
 
@@ -81,7 +82,8 @@ def label_answers(
         said = reading(file_format=file_format, where=where, put=put)
         said |= {"verdict": verdict, "label": label, "threshold": threshold}
         columns = mapping(column, "--column", "verdict=score")
-        verdicts = read_verdicts(file, columns=columns, labels=gold, **{**said, "texts": True})
+        shown: Choices = {**said, "texts": True}
+        verdicts = read_verdicts(file, columns=columns, labels=gold, **shown)
         sheet = label_sheet(verdicts, n=n, unsure=unsure, seed=seed)
         if not sheet["answer"].str.strip().any():
             say(f"{file} holds no texts of answers: the file names items and models only")
