@@ -19,6 +19,7 @@ from bayesjudge.cli.judge import judge
 from bayesjudge.cli.next import next_
 from bayesjudge.cli.panels import Command
 from bayesjudge.cli.questions import command
+from bayesjudge.cli.running import TYPED
 from bayesjudge.cli.simulate import simulate
 from bayesjudge.options import AccuracyOptions, AuditOptions, CompareOptions, EloOptions, ReliabilityOptions
 
@@ -73,4 +74,5 @@ def main(argv: list[str] | None = None) -> Any:
             stream.reconfigure(errors="replace")
     # A command ends before its garbage matters: to look for it after every 700 objects is a twelfth of its time.
     gc.set_threshold(50_000, 20, 20)
+    TYPED.set(sys.argv[1:] if argv is None else argv)
     return app(argv)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import InputError, UsageError, require_judges
 from bayesjudge.options.option import Option, Options, stated
 
 if TYPE_CHECKING:
@@ -61,13 +61,30 @@ class _File(Options):
         ),
     ] = field(default_factory=dict)
 
-    def tables(self, _: QuestionOptions) -> Mapping[str, Any]:
+    def tables(self, options: QuestionOptions) -> Mapping[str, Any]:
         """Tables by the question's names of them."""
         import bayesjudge.readers
 
-        options = {self.renamed.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
-        found = getattr(bayesjudge.readers, self.reader)(options.pop("file"), **options)
+        said = {self.renamed.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
+        try:
+            found = getattr(bayesjudge.readers, self.reader)(said.pop("file"), **said)
+        except (InputError, UsageError):
+            # What is wrong may be in rows of judges that nobody asked about: a misspelled name comes first.
+            self._require_judges(getattr(options, "judges", None) or getattr(options, "judge", None) or ())
+            raise
         return dict(zip(self.names, found if len(self.names) > 1 else [found], strict=True))
+
+    def _require_judges(self, named: str | Sequence[str]) -> None:
+        if not named:
+            return
+        from bayesjudge.readers import read
+
+        mapped = {name: column for name, column in self.columns.items() if name == "judge"}
+        log = read(self.file, columns=mapped, where=self.where, format=self.format, put=self.put).frame
+        if "judge" in log:
+            require_judges(
+                [named] if isinstance(named, str) else named, sorted(map(str, log["judge"].dropna().unique()))
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

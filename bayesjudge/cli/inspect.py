@@ -62,9 +62,10 @@ def _lines(found: Inspection) -> list[str]:
 
 def _contents(found: Inspection) -> list[tuple[str, str]]:
     several = len(found.models) > 1 and found.questions["accuracy"].commands
-    paired = f"; {found.shared} answered by all {len(found.models)} models" if several else ""
+    all_of_them = "both models" if len(found.models) == 2 else f"all {len(found.models)} models"
+    paired = f"; {found.shared or 'none'} answered by {all_of_them}" if several else ""
     if several and not found.shared:
-        paired = "; none answered by all models: differences are unpaired"
+        paired += ": differences are unpaired"
     marked = f"{found.labels} rows" + (f" by {_few(found.annotators)}" if found.annotators else "")
     return [
         ("item", f"{found.items} ({found.identity}){paired}"),

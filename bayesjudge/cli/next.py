@@ -20,6 +20,7 @@ from bayesjudge.text import visible
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesjudge.readers.reading import Choices
     from bayesjudge.tables import Verdicts
 
 
@@ -72,20 +73,23 @@ def label_answers(
     with plain_messages():
         from bayesjudge.files import write_text
         from bayesjudge.readers import read_verdicts
+        from bayesjudge.readers.inspection import typed_options
 
         require_choice("as", kind, _WRITERS)
         if unsure and kind != "csv":
             raise UsageError(f"--unsure writes probabilities, which {kind} does not give back; leave out --as {kind}")
         _require_free(out)
         said = reading(file_format=file_format, where=where, put=put)
-        said |= {"verdict": verdict, "label": label, "threshold": threshold, "texts": True}
+        said |= {"verdict": verdict, "label": label, "threshold": threshold}
         columns = mapping(column, "--column", "verdict=score")
-        sheet = label_sheet(read_verdicts(file, columns=columns, labels=gold, **said), n=n, unsure=unsure, seed=seed)
+        shown: Choices = {**said, "texts": True}
+        verdicts = read_verdicts(file, columns=columns, labels=gold, **shown)
+        sheet = label_sheet(verdicts, n=n, unsure=unsure, seed=seed)
         if not sheet["answer"].str.strip().any():
             say(f"{file} holds no texts of answers: the file names items and models only")
         write_text(out, _WRITERS[kind](sheet))
         typer.echo(visible(f"{sheet['item'].nunique()} items, {len(sheet)} answers to label: {out}"))
-        typer.echo(visible(_then(kind, file, out)))
+        typer.echo(visible(_then(kind, f"{shlex.quote(file)}{typed_options(columns, said)}", out)))
 
 
 @next_.command("reliability", cls=Command)
@@ -195,7 +199,7 @@ def _then(kind: str, file: str, out: Path) -> str:
         "label-studio": f"Import it into a project with the labelling interface {LABELLING} and export JSON",
         "argilla": "Read it into a dataset with a question label (correct, incorrect) and write its records to JSON",
     }[kind]
-    return f"{first}; then: bayesjudge accuracy {shlex.quote(file)} --gold {labels}"
+    return f"{first}; then: bayesjudge accuracy {file} --gold {labels}"
 
 
 def _require_free(out: Path) -> None:

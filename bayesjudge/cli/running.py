@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 #: What a shell reports of a command that Ctrl-C ended.
 INTERRUPTED = 130
+#: The words that followed ``bayesjudge``; None where a test called a command.
+TYPED: ContextVar[Sequence[str] | None] = ContextVar("TYPED", default=None)
 
 
 def mapping(pairs: list[str] | None, option: str, example: str) -> dict[str, str]:
@@ -68,7 +72,7 @@ def plain_messages() -> Iterator[None]:
             warnings.showwarning = _show_warning  # type: ignore[assignment] # takes less than it is given
             yield
     except (InputError, UsageError, EngineError) as error:
-        say(str(error))
+        say("\n  ".join([str(error), *_with_options(error)]))
         raise typer.Exit(2) from error
     except OSError as error:
         say(f"cannot write or read: {error}")
@@ -76,6 +80,15 @@ def plain_messages() -> Iterator[None]:
     except KeyboardInterrupt as stop:
         say(str(stop) or "stopped")
         raise typer.Exit(INTERRUPTED) from stop
+
+
+def _with_options(error: Exception) -> list[str]:
+    """What was typed, completed by each of the options of which one helps."""
+    typed = TYPED.get()
+    if typed is None or not isinstance(error, InputError | UsageError):
+        return []
+    commands = [f"bayesjudge {shlex.join(typed)} {option}" for option in error.options]
+    return [f"{'or' if k else 'Type'} {command}" for k, command in enumerate(commands)]
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:

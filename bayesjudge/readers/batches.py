@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from array import array
 from collections.abc import Collection, Iterable, Mapping
 from types import NoneType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -28,7 +30,7 @@ class Columns:
     """
 
     def __init__(self, name: str, *, most: int | None = None, always: Collection[str] = ()) -> None:
-        self.places: list[int] = []
+        self.places = array("q")
         self._name, self._most, self._always = name, most, always
         self._rows: list[Mapping[str, Any]] = []
         self._chunks: dict[str, list[Any]] = {}
@@ -88,7 +90,7 @@ class Columns:
 
     def frame(self, names: Iterable[str]) -> pd.DataFrame:
         """These columns; where all that one holds is text, as text. The index is each record's place."""
-        index = pd.Index(self.places, name=ROW)
+        index = pd.Index(np.asarray(self.places), name=ROW)
         return pd.DataFrame({name: self._column(name) for name in names}, index=index)
 
     def _column(self, name: str) -> Any:

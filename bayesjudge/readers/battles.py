@@ -73,7 +73,7 @@ def read_battles(
     parts: list[Part] = []
     warnings: tuple[str, ...] = ()
     read = read_parts(source, reading, taken=[*(columns or {}).values(), *(judges or ())])
-    for part in map(to_battles, read):
+    for part in (to_battles(one, mapped=columns or ()) for one in read):
         one, notes = _named(part, of_log(part.frame, columns, items), judges)
         parts.append(one)
         warnings += one.notes + notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,16 @@ def _one(part: Part, there: pd.Series[Any], wanted: str | None, option: str) -> 
     if option == "verdict" and wanted is not None:
         raise UsageError(_no_criterion(part, option, wanted, part.frame))
     if len(names) > 1:
-        options = [f"--{option} {shlex.quote(name)}" for name in names[:MOST_NAMED]]
         what = "criteria of a judge" if option == "verdict" else "kinds of mark by people"
-        commands = "; ".join(f"bayesjudge accuracy {shlex.quote(part.name)} {one}" for one in options)
-        message = f"{part.name} holds {len(names)} {what}; choose one: {commands}"
-        raise UsageError(message, lacks=f"a choice of one of {len(names)} {what}", options=options)
+        raise choice_needed(part, what, [f"--{option} {shlex.quote(name)}" for name in names])
     return names[0]
+
+
+def choice_needed(part: Part, what: str, options: Sequence[str]) -> UsageError:
+    """A file holds several of what a question takes one of; each has its option."""
+    named = options[:MOST_NAMED]
+    message = f"{part.name} holds {len(options)} {what}; choose one: {'; '.join(named)}"
+    return UsageError(message, lacks=f"a choice of one of {len(options)} {what}", options=named)
 
 
 def _no_criterion(part: Part, option: str, wanted: str, frame: pd.DataFrame) -> str:
@@ -130,7 +135,9 @@ def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> InputE
     place = np.minimum(9, ((scores / 2 - low / 2) / width * 10).astype(int)) if width > 0 else scores * 0
     counts = np.bincount(place.astype(int), minlength=10 if width > 0 else 1)
     blocks = "".join(_BLOCKS[math.ceil(7 * n / counts.max())] for n in counts)
-    bounds = sorted(set(np.quantile(scores, [0.25, 0.5, 0.75], method="nearest").tolist()))
+    # By the lowest score, all would mean yes.
+    above = scores[scores > low] if high > low else scores
+    bounds = sorted(set(np.quantile(above, [0.25, 0.5, 0.75], method="nearest").tolist()))
     shares = ", ".join(f"'>={bound:g}' {np.mean(scores >= bound):.0%}" for bound in bounds)
     problem = Problem(
         column=column,

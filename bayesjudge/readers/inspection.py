@@ -18,7 +18,8 @@ from bayesjudge.readers.battles import read_battles
 from bayesjudge.readers.filters import conditions
 from bayesjudge.readers.log import named_rows
 from bayesjudge.readers.pairs import read_pairs
-from bayesjudge.readers.parts import Part, read_parts, unread
+from bayesjudge.readers.parts import Part, read_parts, summed
+from bayesjudge.readers.questions import FURTHER_ANSWERS
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import FORMAT, TABLE
 from bayesjudge.readers.trials import read_repeats
@@ -94,7 +95,8 @@ def inspect_source(
     labelled = {"accuracy": f" --gold {shlex.quote(gold)}"} if gold else {}
     asked = {
         key: _asked(
-            f"bayesjudge {key} {name}{_typed(columns, choices, key)}{labelled.get(key, '')}",
+            f"bayesjudge {key} {name}{typed_options(columns, choices if key == 'accuracy' else _of_rows(choices))}"
+            f"{labelled.get(key, '')}",
             partial(ask, parts, columns, choices),
         )
         for key, ask in asks.items()
@@ -105,7 +107,7 @@ def inspect_source(
     tool = parts[0].tool
     notes = [note for part in parts for note in part.notes]
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
-    counted = unread(parts) if tool else {key: n for table in tables[:1] for key, n in table.dropped.items()}
+    read = [part.rows for part in parts if part.rows]
     return Inspection(
         format=tool.name if tool else TABLE,
         title=tool.title if tool else "a table",
@@ -114,7 +116,7 @@ def inspect_source(
         files=[dict(part.origin) or {"file": part.name} for part in parts],
         records=sum(part.rows.records if part.rows else len(part.frame) for part in parts),
         rows=sum(len(part.frame) for part in parts),
-        dropped=counted,
+        dropped=summed([rows.dropped for rows in read] or [table.dropped for table in tables[:1]]),
         questions={key: answer for key, (answer, _) in asked.items()},
         notes=list(dict.fromkeys(notes)),
         **{**_named(frame), **(_labelled(asked["accuracy"][1]) if gold else {})},
@@ -185,13 +187,13 @@ def _asked(command: str, ask: Callable[[], _Asked]) -> tuple[QuestionAnswer, Seq
     return answer, found.tables
 
 
-def _typed(columns: Mapping[str, str] | None, choices: Choices, question: str) -> str:
+def typed_options(columns: Mapping[str, str] | None, choices: Choices) -> str:
     """What was typed of how to read the file, as a command has it."""
-    kept = choices if question == "accuracy" else _of_rows(choices)
-    pairs = {"column": columns or {}, "set": kept.get("put") or {}}
+    pairs = {"column": columns or {}, "set": choices.get("put") or {}}
     given = [(option, f"{name}={value}") for option, each in pairs.items() for name, value in each.items()]
-    given += [("where", text) for one in conditions(kept.get("where")) for text in one.typed]
-    given += [(name, str(value)) for name, value in kept.items() if name not in {"put", "where"} and value is not None]
+    given += [("where", text) for one in conditions(choices.get("where")) for text in one.typed]
+    others = {name: value for name, value in choices.items() if name not in {"put", "where"} and value is not None}
+    given += [(name, str(value)) for name, value in others.items()]
     return "".join(f" --{option} {shlex.quote(value)}" for option, value in given)
 
 
@@ -219,8 +221,10 @@ def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
         for table in tables
     ]
     again = max((int((count > 1).sum()) for count in counts), default=0)
-    lacks = "" if again else "a second judgement of any item by one judge"
-    return _Asked(tables=tables, why=f"{again or 'no'} items judged more than once", lacks=lacks)
+    further = any(FURTHER_ANSWERS in table.warnings for table in tables)
+    lacks = "a second judgement of any item by one judge" + (f"; {FURTHER_ANSWERS}" if further else "")
+    why = f"{again or 'no'} items judged more than once"
+    return _Asked(tables=tables, why=why, lacks="" if again else lacks)
 
 
 def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Asked:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -114,18 +116,16 @@ def _chosen(part: Part, frame: pd.DataFrame) -> Part:
 
 def _together(source: str, parts: list[Part]) -> list[Part]:
     """Files of one format; of a folder, those of the tool without what it writes beside them."""
-    tools = {part.tool.name for part in parts if part.tool is not None}
+    tools = {part.tool.name: part.name for part in reversed(parts) if part.tool is not None}
     if len(tools) > 1:
-        raise UsageError(
-            f"{source} holds files of several formats: {', '.join(sorted(tools))}; read one of "
-            "them at a time, by a pattern or with --format"
-        )
+        commands = "; ".join(f"{tool}: bayesjudge inspect {shlex.quote(name)}" for tool, name in sorted(tools.items()))
+        raise UsageError(f"{source} holds files of several formats, each to be read by itself: {commands}")
     beside = [part.name for part in parts if part.tool is None]
     if not tools or not beside:
         return parts
     if not Path(source).is_dir():
         raise UsageError(
-            f"{source} matches files of {tools.pop()} and others, for instance {beside[0]}; name those of one kind"
+            f"{source} matches files of {min(tools)} and others, for instance {beside[0]}; name those of one kind"
         )
     left_out = f"{len(beside)} other files of the folder were left out: {', '.join(beside[:3])}"
     return [replace(part, notes=(*part.notes, left_out)) for part in parts if part.tool is not None]
@@ -252,12 +252,21 @@ def origins(parts: Sequence[Part]) -> tuple[Mapping[str, Any], ...]:
 
 def unread(parts: Sequence[Part]) -> dict[str, int]:
     """Records that gave no row, and judgements that records lack, by reason."""
-    found: dict[str, int] = {}
-    for part in parts:
-        for counts in (part.rows.dropped, part.rows.unscored) if part.rows else ():
-            for reason, n in counts.items():
-                found[reason] = found.get(reason, 0) + n
-    return found
+    read = [part.rows for part in parts if part.rows]
+    others = summed(rows.unscored for rows in read).items()
+    return summed(rows.dropped for rows in read) | {f"{reason}{_OF_OTHERS}": n for reason, n in others}
+
+
+#: What tells a judgement that cannot be used from a record that cannot.
+_OF_OTHERS = ", of a record with other judgements"
+
+
+def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """All counts of each reason."""
+    total = Counter[str]()
+    for one in counts:
+        total.update(one)
+    return dict(total)
 
 
 def located(problems: Sequence[Problem], names: Sequence[str], frames: Sequence[pd.DataFrame]) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.readers.criteria import chosen_rows
+from bayesjudge.readers.criteria import choice_needed, chosen_rows
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
@@ -20,6 +21,8 @@ _HELPERS = ("criterion", "threshold", "answer", "error")
 _COMPARISONS = "comparisons of two models"
 _SINGLE = "verdicts on single answers, no comparisons"
 _VERDICTS = "verdicts on single answers"
+#: What is said of several answers of one model to an item.
+FURTHER_ANSWERS = "a model's further answers to an item (epochs, repeats) are no repetitions of the judge"
 #: The item that several answers of one model belong to.
 QUESTION = "question"
 
@@ -51,24 +54,27 @@ def _answers_apart(frame: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
 
 
 def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """A tool's rows without people's marks, and these with their annotators, where several people marked.
+    """A tool's rows without people's marks, and these as a table of labels, as a file of them is.
 
-    They may mark one answer differently: their marks are a table of labels, as a file of them is.
+    Several people may mark one answer differently; of one person, only marks on rows of their own are taken apart.
     """
-    names = ["item", "model", "label", "annotator"]
-    if not any(part.tool for part in parts) or not set(names) <= set(frame.columns):
+    if not any(part.tool for part in parts) or not {"item", "model", "label", "annotator"} <= set(frame.columns):
         return frame, None
-    marks = frame.loc[frame["label"].notna(), names]
-    if marks["annotator"].astype("str").nunique() < 2:
+    marked, judged = frame["label"].notna(), frame["verdict"].notna()
+    marks = frame.loc[marked, ["item", "model", "label", "annotator"]].reset_index(drop=True)
+    if marks["annotator"].astype("str").nunique() >= 2:
+        rest = frame[judged] if judged.any() else frame
+        marks["annotator"] = marks["annotator"].fillna("a person")
+        return rest.drop(columns=["label", "annotator"]), marks
+    if not judged.any() or judged[marked].any() or not marked.any():
         return frame, None
-    marks = marks.assign(annotator=marks["annotator"].fillna("a person"))
-    rest = frame[frame["verdict"].notna()] if frame["verdict"].notna().any() else frame
-    return rest.drop(columns=["label", "annotator"]), marks.reset_index(drop=True)
+    return frame[judged | ~marked].drop(columns="label"), marks.drop(columns="annotator")
 
 
-def to_battles(part: Part) -> Part:
+def to_battles(part: Part, *, mapped: Collection[str] = ()) -> Part:
     """Comparisons of two models by judges, people or both; a plain table as it is."""
     if part.tool is None:
+        _require_no_single(part, mapped, lacks=_COMPARISONS)
         return part
     _require_kind(part, compared=True)
     return _part(part, _named(part.frame, {"trial": "run", "annotator": "voter"}))
@@ -132,8 +138,23 @@ def to_scores(part: Part) -> Part:
     if not _has_scores(part):
         raise UsageError(f"{part.name}: {part.tool.title} holds no scores", lacks="scores")
     frame = part.frame[part.frame["score"].notna()]
-    response = frame["model"].astype(str) if "model" in frame else "response"
-    return _part(part, _named(frame.assign(response=response), {}, ("model", "verdict", "label", "annotator")))
+    _require_one_criterion(part, frame)
+    response = frame["model"].astype(str) if "model" in frame else pd.Series("response", index=frame.index)
+    notes: tuple[str, ...] = ()
+    if "answer" in frame and frame["answer"].nunique() >= 2:
+        response = response + " · answer " + frame["answer"].astype(str)
+        notes = (FURTHER_ANSWERS,)
+    frame = frame.assign(response=response)
+    return _part(part, _named(frame, {}, ("model", "verdict", "label", "annotator")), notes)
+
+
+def _require_one_criterion(part: Part, frame: pd.DataFrame) -> None:
+    """What a judge says of different things is no repetition; a number after a scorer's name is one."""
+    names = sorted(map(str, frame["criterion"].dropna().unique())) if "criterion" in frame else []
+    several = [name for name in names if re.sub(r"(?<=[^\s\d])\d+$", "", name) not in {*names} - {name}]
+    if len(several) > 1:
+        options = [f"--where {shlex.quote(f'criterion={name}')}" for name in several]
+        raise choice_needed(part, "criteria of a judge, which are no repetitions", options)
 
 
 def _pair_of(frame: pd.DataFrame) -> pd.Series[str]:

@@ -55,7 +55,8 @@ def collect_rows(records: Iterator[Record], tool: Format, file: File) -> Rows:
                 columns.add(row, number)
         number += 1
         if len(columns.places) > before:
-            unscored.update(reasons)
+            if reasons:
+                unscored.update(reasons)
             continue
         reason = reasons[0] if reasons else NOT_SCORED
         dropped[reason] += 1

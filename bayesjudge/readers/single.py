@@ -62,7 +62,7 @@ def meaning_yes(frame: pd.DataFrame, name: str, reading: Reading) -> pd.DataFram
         if column not in frame:
             continue
         codes, numbers = code_numbers(frame[column])
-        scores = len(numbers) > 2 and not (codes == -2).any()
+        scores = bool(set(numbers) - {0, 1}) and not (codes == -2).any()
         if values or scores or (column == "verdict" and reading.threshold is not None):
             frame = frame.assign(**{column: binary(name, frame, column, reading, values)})
     return frame

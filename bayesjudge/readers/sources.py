@@ -40,12 +40,16 @@ _SNIFFED = ("", ".txt", ".log")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Source:
-    """One stream of bytes."""
+    """One stream of bytes.
+
+    path: Of the file where it is not packed.
+    """
 
     name: str
     format: str
     open: Callable[[], BinaryIO]
     raw: Callable[[], io.BufferedReader | io.BytesIO]
+    path: Path | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -127,7 +131,8 @@ def _file(path: Path) -> Source:
         with _open(path, packed=packed) as stream:
             found = _sniff(stream.read(4096))
     unpacked = partial(_open, path, packed=packed)
-    return Source(name=str(path), format=found, open=unpacked, raw=lambda: path.open("rb"))
+    plain = None if packed else path
+    return Source(name=str(path), format=found, open=unpacked, raw=lambda: path.open("rb"), path=plain)
 
 
 def _open(path: Path, *, packed: bool) -> BinaryIO:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -72,7 +73,7 @@ def _cells(text: str, delimiter: str) -> list[str]:
 
 
 def _parse(source: Source, header: list[str], delimiter: str, **options: Any) -> pa.Table:
-    with source.open() as stream:
+    with _natively(source) as stream:
         return pyarrow.csv.read_csv(
             stream,
             read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK, use_threads="invalid_row_handler" not in options),
@@ -84,6 +85,16 @@ def _parse(source: Source, header: list[str], delimiter: str, **options: Any) ->
                 null_values=[""],
             ),
         )
+
+
+def _natively(source: Source) -> pa.NativeFile:
+    """The content without Python: a thread of Arrow's that holds Python's file when Python ends aborts the process."""
+    if source.path is not None:
+        return pa.OSFile(str(source.path))
+    content = pa.BufferOutputStream()
+    with source.open() as stream:
+        shutil.copyfileobj(stream, content)
+    return pa.BufferReader(content.getvalue())
 
 
 def _explain(source: Source, header: list[str], delimiter: str, error: pa.ArrowInvalid) -> InputError:
@@ -132,12 +143,10 @@ def read_parquet(
     from pyarrow import parquet
 
     try:
-        with source.open() as stream:
-            schema = parquet.read_schema(pa.PythonFile(stream, mode="r"))
-        chosen = choose(schema.names)
-        with source.open() as stream:
-            names = None if chosen is None else list(chosen)
-            table = parquet.read_table(pa.PythonFile(stream, mode="r"), columns=names)
+        with _natively(source) as stream:
+            file = parquet.ParquetFile(stream)
+            chosen = choose(file.schema_arrow.names)
+            table = file.read(None if chosen is None else list(chosen))
         # Text that is none would be found out much later, wherever it is first looked at.
         table.validate(full=True)
         return arrow_to_pandas(table)

@@ -46,7 +46,7 @@ TEXTS: dict[str, Sequence[str]] = {
     ),
 }
 #: Keys of an object under which its text is.
-_INNER = ("content", "text", "question", "output", "value")
+_INNER = ("content", "text", "question", "output", "answer", "response", "value")
 
 
 def with_texts(tool: Format) -> Format:
@@ -69,8 +69,13 @@ def with_texts(tool: Format) -> Format:
 
 def text_at(record: Record, paths: Iterable[str]) -> str | None:
     """The text at the first of these paths that holds one."""
-    found = (_text(record.get(path, at(record, path))) for path in paths)
+    found = (_text(record.get(path, at(record, path)) or _flat(record, path)) for path in paths)
     return next(filter(None, found), None)
+
+
+def _flat(record: Record, path: str) -> dict[str, Any]:
+    """An object whose keys a table has as columns: ``inputs.question``."""
+    return {key.removeprefix(f"{path}."): value for key, value in record.items() if key.startswith(f"{path}.")}
 
 
 def _text(value: Any) -> str | None:

@@ -10,7 +10,9 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.text import written
 
@@ -166,10 +168,17 @@ def numbered_answers(frame: pd.DataFrame) -> pd.DataFrame:
     >>> numbered_answers(frame)["answer"].tolist()
     [1, 2, 1]
     """
-    keys = [as_words(frame[name]) for name in ("item", "model") if name in frame]
+    keys = [_hashed(as_words(frame[name])) for name in ("item", "model") if name in frame]
     first = ~frame.index.duplicated()
-    place = pd.Series(first, index=frame.index).groupby([pd.factorize(key)[0] for key in keys]).cumsum()
+    place = pd.Series(first, index=frame.index).groupby(keys).cumsum()
     return frame.assign(answer=place.to_numpy().astype(int))
+
+
+def _hashed(words: pd.Series[Any]) -> NDArray[np.uint64]:
+    """A number for each word, some words at a time: a table of all of them would take more than the rows do."""
+    starts = range(0, len(words), 10_000)
+    some = [words.iloc[start : start + 10_000].to_numpy(object) for start in starts]
+    return np.concatenate([pd.util.hash_array(one, categorize=False) for one in some])
 
 
 def scalars(values: Any, prefix: str = "") -> dict[str, Any]:

@@ -46,7 +46,8 @@ def name_columns(
 def require_columns(found: Iterable[str], required: Sequence[str], *, where: str = "the table") -> list[Problem]:
     """One problem for each required column that is absent, saying which are there and which look similar."""
     found = list(found)
-    return [_missing_column(name, found, where) for name in required if name not in found]
+    free = [name for name in found if name not in required]
+    return [_missing_column(name, found, near_names(name, free), where) for name in required if name not in found]
 
 
 def label_source(columns: Mapping[str, str] | None, frame: pd.DataFrame, name: str) -> str | None:
@@ -75,8 +76,7 @@ def near_names(name: str, names: Iterable[str]) -> list[str]:
     return [other for key, others in folded.items() if key in close for other in others]
 
 
-def _missing_column(name: str, found: list[str], where: str) -> Problem:
-    near = near_names(name, found)
+def _missing_column(name: str, found: list[str], near: list[str], where: str) -> Problem:
     example = near[0] if near else "your_column"
     return Problem(
         column=name,

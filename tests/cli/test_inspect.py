@@ -70,7 +70,7 @@ def test_what_a_file_lacks_is_said_with_what_to_type(tmp_path: Path) -> None:
     pd.DataFrame({"item": [1, 2, 3], "model": "m", "verdict": [7, 8, 9]}).to_csv(scores, index=False)
     found = run_inspect(str(scores))["accuracy"]
     assert found["lacks"] == ["0 and 1, yes and no, or a threshold"]
-    assert found["commands"] == [f"bayesjudge accuracy {scores} --threshold '>={bound}'" for bound in (7, 8, 9)]
+    assert found["commands"] == [f"bayesjudge accuracy {scores} --threshold '>={bound}'" for bound in (8, 9)]
 
 
 def test_several_criteria_are_listed_with_their_commands(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from commands import run
 
+from bayesjudge.cli import main
 from bayesjudge.errors import UsageError
 from bayesjudge.planning.labels.drawing import draw_items
 from bayesjudge.readers import read_verdicts
@@ -216,6 +217,34 @@ def test_mistakes_end_in_one_message(options: tuple[Any, ...], said: str, file: 
     assert ran.exit_code == 2
     assert said in ran.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_message_ends_in_the_whole_command_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log().assign(verdict=lambda rows: rows["verdict"] * 7).to_csv("my log.csv", index=False)
+    typed = ["next", "accuracy", "my log.csv", "--out", "sheet.csv"]
+    with pytest.raises(SystemExit) as stopped:
+        main(typed)
+    assert stopped.value.code == 2
+    (command,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("  Type "))
+    words = shlex.split(command.removeprefix("  Type "))
+    assert words == ["bayesjudge", *typed, "--threshold", ">=7"]
+    with pytest.raises(SystemExit) as stopped:
+        main(words[1:])
+    assert stopped.value.code == 0
+    assert (tmp_path / "sheet.csv").exists()
+    # What comes after the sheet reads the log as the sheet was made.
+    assert "bayesjudge accuracy 'my log.csv' --threshold '>=7' --gold sheet.csv" in capsys.readouterr().out
+
+
+def test_a_misspelled_judge_is_said_before_what_is_wrong_with_rows(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log().assign(verdict=7).to_csv(path, index=False)
+    ran = run("accuracy", path, "--judge", "j11")
+    assert (ran.exit_code, "did you mean 'j1'" in ran.stderr, "threshold" in ran.stderr) == (2, True, False)
+    assert "threshold" in run("accuracy", path, "--judge", "j1").stderr
 
 
 def test_names_that_csv_does_not_keep_are_said(tmp_path: Path) -> None:

@@ -81,8 +81,12 @@ def test_every_line_runs_on_a_fresh_clone(tmp_path: Path) -> None:
     answers(tmp_path)
     with stub_judge(Stub()) as stub:
         run_every_line(tmp_path, stub)
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>")
+    for name in ("eval.html", "page.html"):
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_tool_s_log_to_a_page_is_on_the_first_screen() -> None:
+    assert "accuracy log.eval --html" in "\n".join(README.splitlines()[:24])
 
 
 def run_every_line(folder: Path, stub: Stub) -> None:

@@ -85,7 +85,7 @@ def test_mt_bench_pair_judgments_are_two_orders() -> None:
         ["81 turn 1", "ba", 0.0, "gpt-4 pair-v2"],
         ["81 turn 2", "ba", 0.5, "gpt-4 pair-v2"],
     ]
-    assert dict(battles.dropped) == {"error": 1}
+    assert dict(battles.dropped) == {"error, of a record with other judgements": 1}
     assert count_battles(battles).judge_pairs("gpt-4 pair-v2").n.tolist() == [[0, 2, 0]]
 
 

@@ -12,7 +12,9 @@ import pytest
 
 from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.counts import count_verdicts
-from bayesjudge.readers import read_verdicts
+from bayesjudge.errors import UsageError
+from bayesjudge.readers import read_repeats, read_verdicts
+from bayesjudge.readers.inspection import inspect_source
 from bayesjudge.tables import Verdicts
 
 
@@ -46,6 +48,36 @@ def test_an_epoch_is_an_answer_of_its_items_cluster(tmp_path: Path) -> None:
     assert table.frame["question"].nunique() == 4
     counts = count_verdicts(table, cluster=table.cluster)
     assert (counts.clusters, int(counts.answers.n.sum())) == (4, 12)
+
+
+def scored(path: Path, scorers: list[str], *, epochs: int) -> Path:
+    rows = [
+        {"id": f"q{k}", "epoch": epoch, "target": "x", "scores": {name: {"value": "C"} for name in scorers}}
+        for k in range(4)
+        for epoch in range(1, epochs + 1)
+    ]
+    path.write_text(json.dumps({"eval": {"task": "t", "model": "m"}, "samples": rows}))
+    return path
+
+
+def test_only_a_second_score_of_one_answer_is_a_repetition_of_the_judge(tmp_path: Path) -> None:
+    epochs = scored(tmp_path / "epochs.json", ["qa"], epochs=3)
+    _, scores = read_repeats(epochs)
+    assert scores is not None
+    assert scores.frame.groupby(["item", "judge", "response"]).size().eq(1).all()
+    found = inspect_source(epochs).questions["reliability"]
+    assert not found.possible
+    assert "epochs" in found.lacks[0]
+    # A scorer that is there twice has a number; another scorer is another criterion.
+    twice = scored(tmp_path / "twice.json", ["model_graded_qa", "model_graded_qa1"], epochs=1)
+    assert inspect_source(twice).questions["reliability"].why == "4 items judged more than once"
+    apart = scored(tmp_path / "apart.json", ["model_graded_qa", "model_graded_fact"], epochs=1)
+    with pytest.raises(UsageError, match="2 criteria of a judge, which are no repetitions") as raised:
+        read_repeats(apart)
+    assert raised.value.options == ("--where criterion=model_graded_fact", "--where criterion=model_graded_qa")
+    _, scores = read_repeats(apart, where="criterion=model_graded_qa")
+    assert scores is not None
+    assert len(scores) == 4
 
 
 def width(path: Path) -> float:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import tempfile
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -66,6 +67,24 @@ CONTENTS = {
 def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
     verdicts = read_verdicts(write(tmp_path / name, CONTENTS[name]))
     pd.testing.assert_frame_equal(verdicts.frame, Verdicts.from_frame(FRAME).frame)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet"])
+def test_no_thread_of_arrow_s_holds_a_file_of_python_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One that still did when Python ended would abort the process: as one command in some eighty did."""
+    threads = set()
+
+    class Watched(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            threads.add(threading.get_ident())
+            return super().read(size)
+
+    (tmp_path / name).write_bytes(CSV.encode() if "csv" in name else parquet(FRAME))
+    monkeypatch.setattr("bayesjudge.readers.sources._open", lambda path, **_: Watched(path.read_bytes()))
+    assert len(read_verdicts(tmp_path / name)) == 4
+    assert threads <= {threading.get_ident()}
 
 
 @pytest.mark.parametrize("name", ["a.csv", "bom.csv", "a.tsv", "a.jsonl", "array.json", "a.parquet"])

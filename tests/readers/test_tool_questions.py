@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from commands import run
 from format_fixtures import FIXTURES, packed
@@ -55,6 +56,7 @@ def test_verdicts_are_the_judges_and_labels_the_persons(name: str, tmp_path: Pat
     labels = [None if label is pd.NA else int(label) for label in frame["label"]]
     assert list(zip(frame["verdict"].tolist(), labels, strict=True)) == MARKED[name]
     assert table.label_source == "human"
+    assert "missing judge" not in table.dropped
 
 
 #: Formats of single answers that know no people.
@@ -144,8 +146,12 @@ def test_judges_winners_are_no_votes(name: str, tmp_path: Path) -> None:
 
 def test_plain_logs_are_sent_to_their_question() -> None:
     single = pd.DataFrame({"item": [1, 1], "model": ["m", "k"], "judge": "j", "verdict": [1, 0]})
-    with pytest.raises(UsageError, match="bayesjudge accuracy"):
-        read_repeats(single)
+    for read in (read_repeats, read_battles):
+        with pytest.raises(UsageError, match="bayesjudge accuracy"):
+            read(single)
+    # The column that one name has is no candidate for the other.
+    with pytest.raises(InputError, match="--column model_b=your_column"):
+        read_battles(pd.DataFrame({"item": [1], "model_a": ["m"], "human": [1]}))
     battle = pd.DataFrame({"battle": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "winner": ["a", "b"]})
     with pytest.raises(UsageError, match="bayesjudge elo"):
         read_verdicts(battle)
@@ -186,7 +192,7 @@ def test_several_criteria_are_a_choice_with_commands(tmp_path: Path) -> None:
         for k in range(4)
     ]
     path = lines(tmp_path / "experiment.jsonl", records)
-    with pytest.raises(UsageError, match=r"bayesjudge accuracy .*experiment.jsonl --verdict Relevance"):
+    with pytest.raises(UsageError, match=r"experiment.jsonl holds 3 criteria .*; --verdict Relevance"):
         read_verdicts(path)
     table = read_verdicts(path, verdict="Relevance", label="Human")
     assert table.frame["verdict"].tolist() == [0, 1, 0, 1]
@@ -353,6 +359,6 @@ def test_conversations_of_votes_are_not_read(tmp_path: Path, monkeypatch: pytest
             read[0] += len(got or b"")
             return got
 
-    monkeypatch.setattr("bayesjudge.readers.sources._open", lambda path, **_: Counted(path))
+    monkeypatch.setattr("bayesjudge.readers.tabular._natively", lambda source: pa.PythonFile(Counted(source.path)))
     assert len(read_battles(path)) == 300
     assert 0 < read[0] < 0.05 * path.stat().st_size

@@ -8,12 +8,16 @@ from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import number, text
 
 
-def _rows(record: Record, file: File) -> Iterator[Row]:
-    def first(*names: str) -> str | None:
-        return next((found for name in names if (found := text(record.get(name)))), None)
+def _first(record: Record, *names: str) -> str | None:
+    for name in names:
+        if found := text(record.get(name)):
+            return found
+    return None
 
-    kind = (first("dataType", "data_type") or "").upper()
-    item, trace = first("dataset_item_id", "datasetItemId"), first("traceId", "trace_id")
+
+def _rows(record: Record, file: File) -> Iterator[Row]:
+    kind = (_first(record, "dataType", "data_type") or "").upper()
+    item, trace = _first(record, "dataset_item_id", "datasetItemId"), _first(record, "traceId", "trace_id")
     if kind in {"TEXT", "CORRECTION"}:
         yield {"error": "text, no score"}
         return
@@ -23,12 +27,12 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     if item is None:
         file.note("traces are the items: no two models are paired; join dataset_item_id for that")
     name, source = text(record.get("name")), (text(record.get("source")) or "").upper()
-    model = first("datasetRunName", "dataset_run_name", "datasetRunId", "dataset_run_id")
+    model = _first(record, "datasetRunName", "dataset_run_name", "datasetRunId", "dataset_run_id")
     row = {"item": item or trace, "model": model}
     score = None if kind == "CATEGORICAL" else number(record.get("value"))
-    value = first("stringValue", "string_value") if score is None else score
+    value = _first(record, "stringValue", "string_value") if score is None else score
     if source == "ANNOTATION":
-        yield marked(row, name, value, first("authorUserId", "author_user_id"))
+        yield marked(row, name, value, _first(record, "authorUserId", "author_user_id"))
     else:
         if source != "EVAL":
             file.note(f"score {name!r} has source {source}: if people gave it, use --label '{name}'")
