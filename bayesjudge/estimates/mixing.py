@@ -1,7 +1,7 @@
 """How well chains mixed: R-hat and effective sample sizes of many scalars at once (Vehtari et al. 2021), by ArviZ.
 
-Arrays are (scalars, chains, draws). What cannot be worked out is NaN: anything from fewer than four draws, R-hat from one
-chain or of what never moved.
+Arrays are (scalars, chains, draws). What cannot be worked out is NaN: anything from fewer than four draws, R-hat from
+one chain or of what never moved.
 """
 
 from __future__ import annotations
