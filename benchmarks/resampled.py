@@ -36,6 +36,8 @@ ITEMS = 400
 #: Enough for the ends of an interval: some 800 effective draws.
 SAMPLING = Hmc(chains=2, draws=500, tune=300)
 MODEL = JudgeError()
+#: On V2 it says 0 to nearly everything of six of eight models.
+ODD_JUDGE = "JudgeLM"
 ESTIMANDS = ("accuracy", "difference", "sensitivity", "specificity", "youden", "delta_youden")
 KEYS = ["version", "n", "estimand", "method"]
 FIGURES = ["coverage", "width", "error", "wrong", "gate_passed"]
@@ -207,6 +209,7 @@ def summary(judges: pd.DataFrame) -> list[dict[str, Any]]:
     groups = judges.groupby(KEYS, sort=False)
     table = groups[FIGURES].mean()
     table["worst_judge"], table["worst_unit"] = groups["coverage"].min(), groups["worst_unit"].min()
+    table["worst_other_judge"] = judges[judges["judge"] != ODD_JUDGE].groupby(KEYS, sort=False)["coverage"].min()
     table["mean_worst_unit"] = groups["worst_unit"].mean()
     table["worst_wrong"] = groups["wrong"].max()
     table = table.reset_index()
@@ -224,7 +227,7 @@ def summary(judges: pd.DataFrame) -> list[dict[str, Any]]:
 def must_hold(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Coverage, width and error of `judge_error` against PPI++ at the same labels.
 
-    One judge of V2 (JudgeLM) says 0 to nearly everything of six of eight models: of its J less is required.
+    Of J less is required of `ODD_JUDGE` on V2.
     """
     claims = []
     wide = {20: 1.12, 40: 1.07, 100: 1.03}
@@ -240,6 +243,9 @@ def must_hold(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if row["estimand"] not in {"sensitivity", "specificity"}:
             odd = row["estimand"] == "youden" and row["version"] == "V2"
             claims.append(holds(f"coverage of the worst judge, {at}", row["worst_judge"], least=0.75 if odd else 0.9))
+            if odd:
+                other = row["worst_other_judge"]
+                claims.append(holds(f"coverage of the worst judge but {ODD_JUDGE}, {at}", other, least=0.9))
         if row["estimand"] in {"sensitivity", "specificity", "youden"}:
             claims.append(holds(f"coverage of the worst unit, {at}", row["worst_unit"], least=0.8))
         if row["estimand"] == "youden":
