@@ -145,7 +145,10 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     basis, spread = basis[:, kept], spread[kept]
     half = np.sqrt(spread)
     added = half[:, None] * (basis.T @ (variance - information) @ basis) * half
-    target = half[:, None] * _positive(np.eye(len(spread)) + added) * half
+    # Shares of Σ below its own noise, √(P/D), are not known to be smaller: the difference of a model and its copy would
+    # vary less than its mean is off by chance.
+    least = min(1.0, math.sqrt(len(spread) / len(draws)))
+    target = half[:, None] * _positive(np.eye(len(spread)) + added, least=least) * half
     move = _root(target) / half
     degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), draws.shape[1]), return_inverse=True)
     chance = np.random.default_rng(seed).random((len(draws), 1))
@@ -166,10 +169,10 @@ def widened(draws: Array, *, added: Array, prior: float, df: float, seed: int = 
     return adjust(draws, information=known, variance=variance, df=int(min(df, _INFINITE)), seed=seed)
 
 
-def _positive(matrix: Array) -> Array:
-    """The nearest matrix without negative eigenvalues."""
+def _positive(matrix: Array, *, least: float = 0.0) -> Array:
+    """The nearest matrix without eigenvalues below ``least``."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    found: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    found: Array = (vectors * np.maximum(values, least)) @ vectors.T
     return found
 
 

@@ -160,7 +160,7 @@ def test_impossible_options_are_refused(log, options, said):
         (b"item,model\n1,a\n", "verdict"),
         (b"item,model,verdict\n1,a,\n", "verdict"),
         (b"item,model,verdict\n1,caf\xe9,1\n", "not UTF-8"),
-        (b"\x00\x01\x02\x03", "column"),
+        (b"\x00\x01\x02\x03", "binary content"),
     ],
     ids=["empty", "header only", "words", "no verdicts", "missing verdicts", "latin-1", "binary"],
 )

@@ -49,7 +49,7 @@ def test_two_options_are_the_pair_of_today() -> None:
     p = probabilities(data, np.array([[eta / np.sqrt(2), t]]), data.unpack(point), data.slots)[0]
     one, order = jnp.ones(2), jnp.array([1, -1])
     ours = jax_log_outcomes(eta * one, gamma * one, (nu + t) * one, order, any_unknown=False)
-    np.testing.assert_allclose(np.log(p), ours, atol=1e-12)
+    np.testing.assert_allclose(np.log(p).T, ours, atol=1e-12)
     # γ ~ N(0, 1), and items of a Gamma(2) of mean 2: the priors of `RepeatedTrials`.
     moved = data.log_prior(np.array([[g / np.sqrt(2), 0.0, 0.0, 0.0] for g in (0.0, 1.3)]))
     assert moved[1] - moved[0] == pytest.approx(-(1.3**2) / 2)

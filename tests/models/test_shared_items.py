@@ -197,6 +197,13 @@ def test_draws_without_spread_stay_where_they_are() -> None:
     np.testing.assert_array_equal(moved, draws)
 
 
+def test_what_draws_cannot_show_does_not_vanish() -> None:
+    """V of 0: the difference of two copies. By 900 draws of four parameters a share of 1/15 of Σ cannot be distinguished from 0."""
+    draws = white(900, 4)
+    moved = adjust(draws, information=np.eye(4), variance=np.zeros((4, 4)), df=10**9)
+    np.testing.assert_allclose(np.cov(moved.T), np.eye(4) * np.sqrt(4 / 900), rtol=1e-3, atol=1e-6)
+
+
 def test_a_parameter_of_fewer_degrees_is_scaled_by_more() -> None:
     """Draws of one probability: the further out, the larger the factor of the smaller df; equal df, equal factors."""
     draws = np.random.default_rng(1).normal(size=(4000, 3))

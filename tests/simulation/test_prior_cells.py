@@ -154,8 +154,8 @@ def test_patterns_that_were_seen_alone_have_no_worlds() -> None:
     [
         (["coverage", "bradley_terry", "--table", "verdicts"], "it takes: battles, judged battles, graded"),
         (["sbc", "bradley_terry", "--table", "verdicts"], "it takes: battles, judged battles, graded"),
-        (["coverage", "judge_error", "--table", "nonsense"], "there are: verdicts, panel, battles"),
-        (["coverage", "judge_error", "--table", "trials"], "it takes: verdicts, panel"),
+        (["coverage", "judge_error", "--table", "nonsense"], "there are: verdicts, verdicts with columns, panel"),
+        (["coverage", "judge_error", "--table", "trials"], "it takes: verdicts, verdicts with columns, panel"),
         (["coverage", "judge_error", "--option", "nope=1"], "judge_error has no option 'nope'"),
         (["sbc", "judge_temperature", "--option", "learning_rate=abc"], "is of type float | None, not 'abc'"),
         (["sbc", "judge_temperature", "--option", "learning_rate=true"], "of type float | None, not 'true'"),
