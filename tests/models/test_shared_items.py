@@ -198,7 +198,7 @@ def test_draws_without_spread_stay_where_they_are() -> None:
 
 
 def test_what_draws_cannot_show_does_not_vanish() -> None:
-    """V of 0: the difference of two copies. By 900 draws of four parameters a share of 1/15 of Σ cannot be distinguished from 0."""
+    """V of 0, as of the difference of two copies: 900 draws of four parameters do not know a fifteenth of Σ from 0."""
     draws = white(900, 4)
     moved = adjust(draws, information=np.eye(4), variance=np.zeros((4, 4)), df=10**9)
     np.testing.assert_allclose(np.cov(moved.T), np.eye(4) * np.sqrt(4 / 900), rtol=1e-3, atol=1e-6)
