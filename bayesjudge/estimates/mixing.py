@@ -45,8 +45,7 @@ def _ess(series: Floats, *, method: str, prob: tuple[float, float] | None = None
 
     if not _enough(series):
         return np.full(len(series), np.nan)
-    found: Floats = array_stats.ess(series, chain_axis=1, draw_axis=2, method=method, prob=prob)
-    return found
+    return np.asarray(array_stats.ess(series, chain_axis=1, draw_axis=2, method=method, prob=prob), dtype=float)
 
 
 def _enough(series: Floats) -> bool:
