@@ -6,6 +6,8 @@ one chain or of what never moved.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,7 +47,8 @@ def _ess(series: Floats, *, method: str, prob: tuple[float, float] | None = None
 
     if not _enough(series):
         return np.full(len(series), np.nan)
-    return np.asarray(array_stats.ess(series, chain_axis=1, draw_axis=2, method=method, prob=prob), dtype=float)
+    found: Any = array_stats.ess(series, chain_axis=1, draw_axis=2, method=method, prob=prob)
+    return np.asarray(found, dtype=float)
 
 
 def _enough(series: Floats) -> bool:
