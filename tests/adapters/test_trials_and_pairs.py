@@ -191,6 +191,7 @@ def test_a_pair_whose_orders_disagree_is_half_consistent() -> None:
     assert found.groupby("vote")["trust"].first().round(12).to_dict() == {0.0: 0.5, 1.0: 0.85}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "table"), [(steady, TRIALS), (logistic, PAIRS)])
 def test_they_are_calibrated_over_their_priors(function: Any, table: Any) -> None:
     model = as_model(function)

@@ -329,6 +329,7 @@ def test_what_cannot_be_asked_is_said() -> None:
 # Calibration
 
 
+@pytest.mark.slow
 def test_posteriors_are_calibrated_on_strengths(calibrated: Callable[[int], Array]) -> None:
     """Hyperparameters from the prior, an observation from the model: weighted ranks are uniform."""
     ranks = calibrated(150)
