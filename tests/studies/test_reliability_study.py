@@ -60,7 +60,7 @@ def scores(items: int = 16) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def answer() -> bj.Comparison:
-    return reliability(comparisons(), scores(), draws=400, tune=300, chains=2, bootstrap=500)
+    return reliability(comparisons(), scores(), draws=300, chains=2, bootstrap=500)
 
 
 def rows_of(found: Estimates, **where: Any) -> pd.DataFrame:
@@ -180,7 +180,7 @@ def test_the_command_gives_the_same_answer_and_writes_a_page(answer: bj.Comparis
             "--html",
             str(page),
             "--draws",
-            "400",
+            "300",
             "--chains",
             "2",
             "--bootstrap",
@@ -189,7 +189,7 @@ def test_the_command_gives_the_same_answer_and_writes_a_page(answer: bj.Comparis
             "--strict",
         ],
     )
-    # Four hundred draws cannot pass the gate: --strict says so, and the answer is printed all the same.
+    # Three hundred draws cannot pass the gate: --strict says so, and the answer is printed all the same.
     assert not answer.gate.passed
     assert done.exit_code == 3, done.output
     found = json.loads(done.stdout)
