@@ -1,7 +1,7 @@
 """Models of your own for reliability and audit, next to ours: ``python examples/own_trials_and_pairs.py``.
 
 ``flip_rate`` along ``judge`` is what the reliability question reports, ``trust`` along ``other`` what the audit says of
-every verdict that nobody verified. ``bayesjudge.data(log)`` shows the arrays.
+every unverified verdict. ``bayesjudge.data(log)`` shows the arrays.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A question's view says which names are reported, and along which axis: ``accuracy, sensitivity, specificity, youden``
 and ``elo``, or ``strength`` in logits, of the systems that are judged; ``flip_rate`` and ``icc`` of judges; ``trust``
-of verdicts that nobody verified, and ``agreement`` of all.
+of unverified verdicts, and ``agreement`` of all.
 """
 
 from __future__ import annotations

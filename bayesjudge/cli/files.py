@@ -69,7 +69,7 @@ class _File(Options):
         try:
             found = getattr(bayesjudge.readers, self.reader)(said.pop("file"), **said)
         except (InputError, UsageError):
-            # What is wrong may be in rows of judges that nobody asked about: a misspelled name comes first.
+            # What is wrong may be in rows of judges that were not requested: a misspelled name comes first.
             self._require_judges(getattr(options, "judges", None) or getattr(options, "judge", None) or ())
             raise
         return dict(zip(self.names, found if len(self.names) > 1 else [found], strict=True))

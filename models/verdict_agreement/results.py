@@ -1,4 +1,4 @@
-"""What the posterior of `verdict_agreement` says of verdicts that nobody verified, and why."""
+"""What the posterior of `verdict_agreement` says of unverified verdicts, and why."""
 
 from __future__ import annotations
 
