@@ -44,7 +44,9 @@ def _cut(text: str, most: int = _MOST) -> str:
 
 
 class InputError(ValueError):
-    """A table cannot be used; carries every problem found, not just the first, and options of which one helps.
+    """A table cannot be used; carries every problem found, not just the first.
+
+    options: Of which one helps, added to the command; instead: commands that answer, in place of it.
 
     Examples
     --------
@@ -53,20 +55,23 @@ class InputError(ValueError):
     column 'verdict', row 3: found 'maybe'; allowed: 0 or 1. Recode it.
     """
 
-    def __init__(self, problems: Iterable[Problem], *, options: Sequence[str] = ()) -> None:
-        self.problems, self.options = tuple(problems), tuple(options)
+    def __init__(
+        self, problems: Iterable[Problem], *, options: Sequence[str] = (), instead: Sequence[str] = ()
+    ) -> None:
+        self.problems, self.options, self.instead = tuple(problems), tuple(options), tuple(instead)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 class UsageError(ValueError):
     """An option or argument is not one of those allowed; the message says which are.
 
-    Of a file that a question cannot be put to, ``lacks`` is what it lacks, and ``options`` are those of which
-    one helps.
+    Of a file that a question cannot be put to, ``lacks`` is what it lacks; ``options, instead`` as in `InputError`.
     """
 
-    def __init__(self, message: str, *, lacks: str = "", options: Sequence[str] = ()) -> None:
-        self.lacks, self.options = lacks, tuple(options)
+    def __init__(
+        self, message: str, *, lacks: str = "", options: Sequence[str] = (), instead: Sequence[str] = ()
+    ) -> None:
+        self.lacks, self.options, self.instead = lacks, tuple(options), tuple(instead)
         super().__init__(visible(_cut(message, most=4 * _MOST)))
 
 

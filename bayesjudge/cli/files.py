@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from bayesjudge.errors import InputError, UsageError, require_judges
 from bayesjudge.options.option import Option, Options, stated
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _File(Options):
+class LogFile(Options):
+    """A log, and how to read it."""
+
+    question: ClassVar[str]
     #: Function of `bayesjudge.readers` that takes these options, and the question's names of its tables.
     reader: ClassVar[str]
     names: ClassVar[tuple[str, ...]]
@@ -68,11 +71,21 @@ class _File(Options):
         said = {self.renamed.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
         try:
             found = getattr(bayesjudge.readers, self.reader)(said.pop("file"), **said)
-        except (InputError, UsageError):
+        except (InputError, UsageError) as error:
             # What is wrong may be in rows of judges that were not requested: a misspelled name comes first.
             self._require_judges(getattr(options, "judges", None) or getattr(options, "judge", None) or ())
-            raise
+            raise self.refused(error) from error
         return dict(zip(self.names, found if len(self.names) > 1 else [found], strict=True))
+
+    def refused(self, error: InputError | UsageError) -> InputError | UsageError:
+        """What to say of a log that the question cannot be put to: with the commands that answer."""
+        from bayesjudge.readers.asking import refusal
+        from bayesjudge.readers.reading import Choices
+
+        said = {name: getattr(self, name) for name in Choices.__annotations__ if hasattr(self, name)}
+        choices = cast("Choices", {name: value for name, value in said.items() if value})
+        gold = getattr(self, "gold", None)
+        return refusal(error, self.question, self.file, columns=self.columns, gold=gold, choices=choices)
 
     def _require_judges(self, named: str | Sequence[str]) -> None:
         if not named:
@@ -88,10 +101,10 @@ class _File(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerdictFile(_File):
+class VerdictFile(LogFile):
     """Each model's true accuracy and every difference, from a log of judge verdicts."""
 
-    reader, names, renamed = "read_verdicts", ("verdicts",), {"gold": "labels"}
+    question, reader, names, renamed = "accuracy", "read_verdicts", ("verdicts",), {"gold": "labels"}
     example = "log.csv --column verdict=score --gold labels.csv"
     gold: Annotated[str | None, Option("Second file with human labels by item (and model).", metavar="<file>")] = None
     verdict: Annotated[
@@ -102,10 +115,10 @@ class VerdictFile(_File):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BattleFile(_File):
+class BattleFile(LogFile):
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
 
-    reader, names = "read_battles", ("battles",)
+    question, reader, names = "elo", "read_battles", ("battles",)
     example = "battles.csv --where language=en --order ab"
     order: Annotated[
         str | None, Option("Which answer was presented first, where no column has it.", metavar="<ab|ba>")
@@ -113,10 +126,10 @@ class BattleFile(_File):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepeatFile(_File):
+class RepeatFile(LogFile):
     """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
 
-    reader, names = "read_repeats", ("trials", "scores")
+    question, reader, names = "reliability", "read_repeats", ("trials", "scores")
     example = "trials.csv --column outcome=winner"
     scores: Annotated[
         str | None, Option("Second file with repeated scores, where the first has comparisons alone.", metavar="<file>")
@@ -124,10 +137,10 @@ class RepeatFile(_File):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairFile(_File):
+class PairFile(LogFile):
     """Which of a judge's pairwise verdicts to trust, and which to reverse, if any."""
 
-    reader, names = "read_pairs", ("pairs",)
+    question, reader, names = "audit", "read_pairs", ("pairs",)
     example = "pairs.csv --judge gpt-4 --embeddings texts.npz"
     embeddings: Annotated[
         str | None,
@@ -148,7 +161,7 @@ class RunFiles(VerdictFile):
     def tables(self, options: QuestionOptions) -> Mapping[str, Any]:
         """Tables of both runs: verdicts, or battles where these are compared."""
         given = {one.name: getattr(self, one.name) for one in stated(VerdictFile)}
-        source: type[_File] = VerdictFile
+        source: type[LogFile] = VerdictFile
         if getattr(options, "question", "") == "elo":
             source, known = BattleFile, {one.name for one in stated(BattleFile)}
             if unknown := [name for name, value in given.items() if name not in known and value is not None]:

@@ -73,7 +73,7 @@ def label_answers(
     with plain_messages():
         from bayesjudge.files import write_text
         from bayesjudge.readers import read_verdicts
-        from bayesjudge.readers.inspection import typed_options
+        from bayesjudge.readers.asking import typed_options
 
         require_choice("as", kind, _WRITERS)
         if unsure and kind != "csv":

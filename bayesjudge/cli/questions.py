@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
+from bayesjudge.cli.files import LogFile
 from bayesjudge.cli.panels import CONDITIONS, SHARED, choices_words, narrow, panel_title
 from bayesjudge.cli.running import ci_reports, deliver, finish, mapping, plain_messages, require_targets
+from bayesjudge.errors import InputError, UsageError
 from bayesjudge.options import Option, QuestionOptions
 from bayesjudge.options.option import Options, Stated, alternatives, stated
 
@@ -67,7 +69,8 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
             tune = min(checked.draws, options.warm_up_most or checked.draws)
             if chosen.get("compare", False) is None and not (delivery.out or delivery.html or delivery.as_json):
                 chosen["compare"] = False  # a table that the terminal does not show costs two more posteriors
-            tables = source(**where).tables(checked)
+            log = source(**where)
+            tables = log.tables(checked)
             # JAX and what goes with it take seconds to import: what is wrong with a file is said before.
             import bayesjudge.studies
             from bayesjudge.report.early import StoppedEarly, show_early
@@ -79,6 +82,8 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
                 if not delivery.as_json:
                     show_early(stop)
                 raise
+            except (InputError, UsageError) as error:
+                raise log.refused(error) if isinstance(log, LogFile) else error from error
             answer = as_typed(answer, question, [one for part in parts[:2] for one in part], given)
             reports = ci_reports(answer, junit=delivery.junit, markdown=delivery.markdown, github=delivery.github)
             targets = {"out": delivery.out, "html": delivery.html}

@@ -83,10 +83,12 @@ def plain_messages() -> Iterator[None]:
 
 
 def _with_options(error: Exception) -> list[str]:
-    """What was typed, completed by each of the options of which one helps."""
+    """What was typed, completed by each of the options of which one helps; or what answers in place of it."""
     typed = TYPED.get()
     if typed is None or not isinstance(error, InputError | UsageError):
         return []
+    if error.instead:
+        return [f"{'or' if k else 'Ask instead:'} {command}" for k, command in enumerate(error.instead)]
     commands = [f"bayesjudge {shlex.join(typed)} {option}" for option in error.options]
     return [f"{'or' if k else 'Type'} {command}" for k, command in enumerate(commands)]
 

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib.resources import files
-from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import pandas as pd
 
-from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers.battles import read_battles
-from bayesjudge.readers.filters import conditions
+from bayesjudge.readers.asking import QuestionAnswer, ask_each
 from bayesjudge.readers.log import named_rows
-from bayesjudge.readers.pairs import read_pairs
-from bayesjudge.readers.parts import Part, read_parts, summed
-from bayesjudge.readers.questions import FURTHER_ANSWERS
+from bayesjudge.readers.parts import read_parts, summed
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.recognition import FORMAT, TABLE
-from bayesjudge.readers.trials import read_repeats
-from bayesjudge.readers.verdicts import read_verdicts
+from bayesjudge.readers.recognition import TABLE
 from bayesjudge.tables.coding import distinct_values
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuestionAnswer:
-    """Whether a question can be put to a file."""
-
-    possible: bool
-    readable: bool
-    why: str
-    lacks: list[str]
-    commands: list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,19 +68,7 @@ def inspect_source(
 ) -> Inspection:
     """Read a file once, with labels from a second one, and try every question's reader on it."""
     parts = read_parts(source, Reading(**choices), taken=(columns or {}).values())
-    if gold is not None:
-        read_parts(gold)  # what cannot be read is no reason to say that the log lacks something
-    name = shlex.quote(str(source)) if isinstance(source, str | Path) else "FILE"
-    asks: dict[str, Callable[..., _Asked]] = {**_QUESTIONS, "accuracy": partial(_accuracy, gold=gold)}
-    labelled = {"accuracy": f" --gold {shlex.quote(gold)}"} if gold else {}
-    asked = {
-        key: _asked(
-            f"bayesjudge {key} {name}{typed_options(columns, choices if key == 'accuracy' else _of_rows(choices))}"
-            f"{labelled.get(key, '')}",
-            partial(ask, parts, columns, choices),
-        )
-        for key, ask in asks.items()
-    }
+    asked = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts)
     tables = [table for _, found in asked.values() for table in found]
     frames = [part.frame for part in parts] if parts[0].tool else [table.frame for table in tables[:1]]
     frame = pd.concat(frames or [named_rows(part, columns) for part in parts])
@@ -151,94 +119,3 @@ def _labelled(tables: Sequence[Any]) -> dict[str, int]:
 def _names(frame: pd.DataFrame, *columns: str) -> list[str]:
     found = {str(name) for column in columns if column in frame for name in distinct_values(frame[column])[1]}
     return sorted(found)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What a question found: its tables, what they hold, what they lack, and what to add to its command."""
-
-    tables: Sequence[Any]
-    why: str
-    lacks: str = ""
-    options: str = ""
-
-
-#: What the file to fill in is called.
-_TO_LABEL = "to_label.csv"
-
-
-def _asked(command: str, ask: Callable[[], _Asked]) -> tuple[QuestionAnswer, Sequence[Any]]:
-    """Whether the question can be asked, and the tables that it would be asked of."""
-    try:
-        found = ask()
-    except (InputError, UsageError) as error:
-        why, *_ = str(error).splitlines()
-        problems = [] if isinstance(error, UsageError) else [one for one in error.problems if one.column != FORMAT]
-        lacks = [error.lacks] if isinstance(error, UsageError) else [one.allowed for one in problems]
-        commands = [f"{command} {option}" for option in error.options]
-        lost = list(dict.fromkeys(filter(None, lacks)))
-        return QuestionAnswer(possible=False, readable=False, why=why, lacks=lost, commands=commands), []
-    lost = [found.lacks] if found.lacks else []
-    commands = [command + found.options] if found.options or not lost else []
-    if _TO_LABEL in found.options:
-        # A file to fill in is written first.
-        commands.insert(0, f"{command.replace('bayesjudge', 'bayesjudge next', 1)} --out {_TO_LABEL}")
-    answer = QuestionAnswer(possible=not lost, readable=True, why=found.why, lacks=lost, commands=commands)
-    return answer, found.tables
-
-
-def typed_options(columns: Mapping[str, str] | None, choices: Choices) -> str:
-    """What was typed of how to read the file, as a command has it."""
-    pairs = {"column": columns or {}, "set": choices.get("put") or {}}
-    given = [(option, f"{name}={value}") for option, each in pairs.items() for name, value in each.items()]
-    given += [("where", text) for one in conditions(choices.get("where")) for text in one.typed]
-    others = {name: value for name, value in choices.items() if name not in {"put", "where"} and value is not None}
-    given += [(name, str(value)) for name, value in others.items()]
-    return "".join(f" --{option} {shlex.quote(value)}" for option, value in given)
-
-
-def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: str | None = None) -> _Asked:
-    table = read_verdicts(parts, columns=columns, labels=gold, **choices)
-    labels = int(table.frame["label"].notna().sum())
-    why = f"{len(table)} verdicts, {labels} of them on answers with a label"
-    if labels:
-        return _Asked(tables=[table], why=why)
-    needed = "385 of each model's answers give ± .05 however the judge errs, fewer where it is good"
-    lacks = f"people's labels on some answers: {needed}"
-    return _Asked(tables=[table], why=why, lacks=lacks, options="" if gold else f" --gold {_TO_LABEL}")
-
-
-def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
-    table = read_battles(parts, columns=columns, **_of_rows(choices))
-    votes = int(table.frame["human"].notna().sum())
-    return _Asked(tables=[table], why=f"{len(table)} comparisons, {votes} with a person's vote")
-
-
-def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
-    tables = [table for table in read_repeats(parts, columns=columns, **_of_rows(choices)) if table is not None]
-    counts = [
-        table.frame.groupby([name for name in ("item", "judge", "response") if name in table.frame]).size()
-        for table in tables
-    ]
-    again = max((int((count > 1).sum()) for count in counts), default=0)
-    further = any(FURTHER_ANSWERS in table.warnings for table in tables)
-    lacks = "a second judgement of any item by one judge" + (f"; {FURTHER_ANSWERS}" if further else "")
-    why = f"{again or 'no'} items judged more than once"
-    return _Asked(tables=tables, why=why, lacks="" if again else lacks)
-
-
-def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
-    table = read_pairs(parts, columns=columns, **_of_rows(choices))
-    known = int(table.frame["human_prefers"].notna().sum())
-    why = f"{len(table.frame)} decisions, {known} with what people preferred"
-    items = "" if known else " --items ITEMS.csv   # item, human_prefers"
-    return _Asked(tables=[table], why=why, lacks="" if known else "what people preferred", options=items)
-
-
-def _of_rows(choices: Choices) -> Choices:
-    """The choices that are not about verdicts on single answers."""
-    kept = {key: value for key, value in choices.items() if key in {"format", "put", "where", "items", "wide"}}
-    return cast("Choices", kept)
-
-
-_QUESTIONS = {"accuracy": _accuracy, "elo": _elo, "reliability": _reliability, "audit": _audit}

@@ -181,7 +181,7 @@ def _require_kind(part: Part, *, compared: bool) -> None:
 
 def _other(part: Part, *, holds: str, lacks: str, instead: str) -> UsageError:
     title = f"{part.name}: {part.tool.title}" if part.tool else part.name
-    return UsageError(f"{title} holds {holds}; ask: bayesjudge {instead} {shlex.quote(part.name)}", lacks=lacks)
+    return UsageError(f"{title} holds {holds}: the question is {instead}", lacks=lacks)
 
 
 def _judged(part: Part) -> pd.DataFrame:
@@ -192,7 +192,7 @@ def _judged(part: Part) -> pd.DataFrame:
     if not verdict.notna().any():
         raise UsageError(
             f"{part.name}: only people judged here, no judge whose verdicts repeat or could be "
-            f"audited; ask: bayesjudge elo {shlex.quote(part.name)}",
+            "audited: the question is elo",
             lacks="a judge's verdicts",
         )
     return frame[verdict.notna()]

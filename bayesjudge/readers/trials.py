@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, Unpack
 
 import pandas as pd
 
-from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import SCORE_ALIASES, TRIAL_ALIASES, recognise
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, means_any, recognise
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
@@ -144,6 +144,8 @@ def read_repeats(
         return _trials(parts, first, reading.items), _scores(beside, second)
     found = [str(column) for column in parts[0].frame.columns]
     compared, scored = _outcome_columns(found, mapped), _score_columns(found, mapped)
+    if compared == list(COUNT_COLUMNS[:2]):
+        _require_no_votes(parts[0], {*found, *mapped})
     if not (compared or scored):
         raise parts[0].explained(InputError([_neither(found)]))
     # Of a log with both, the rows that are used may hold one of them alone.
@@ -158,6 +160,17 @@ def read_repeats(
         scores = _scores(parts, _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES), reading.items)
         scores = replace(scores, warnings=said + scores.warnings)
     return trials, scores
+
+
+def _require_no_votes(part: Part, found: Set[str]) -> None:
+    """Counts beside people's decision, of no judge, are how many people decided so."""
+    people = [name for name in found if means_any([name], ["human", *BATTLE_ALIASES["human"][0]])]
+    if people and not means_any(found, ["judge", *BATTLE_ALIASES["judge"][0]]):
+        raise UsageError(
+            f"{part.name} holds people's votes: n_a and n_b beside {people[0]!r}, and no judge; "
+            "--set judge=NAME states that one judge made these comparisons",
+            lacks="a judge's comparisons or scores",
+        )
 
 
 def _outcome_columns(found: Sequence[str], columns: Mapping[str, str]) -> list[str]:

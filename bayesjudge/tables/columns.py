@@ -47,7 +47,11 @@ def require_columns(found: Iterable[str], required: Sequence[str], *, where: str
     """One problem for each required column that is absent, saying which are there and which look similar."""
     found = list(found)
     free = [name for name in found if name not in required]
-    return [_missing_column(name, found, near_names(name, free), where) for name in required if name not in found]
+    absent = [name for name in required if name not in found]
+    return [
+        _missing_column(name, near_names(name, free), f"; {where} has {found}" if not k else "")
+        for k, name in enumerate(absent)
+    ]
 
 
 def label_source(columns: Mapping[str, str] | None, frame: pd.DataFrame, name: str) -> str | None:
@@ -76,11 +80,11 @@ def near_names(name: str, names: Iterable[str]) -> list[str]:
     return [other for key, others in folded.items() if key in close for other in others]
 
 
-def _missing_column(name: str, found: list[str], near: list[str], where: str) -> Problem:
+def _missing_column(name: str, near: list[str], there: str) -> Problem:
     example = near[0] if near else "your_column"
     return Problem(
         column=name,
-        found=f"no such column; {where} has {found}",
+        found=f"no such column{there}",
         allowed=f"a column named {name!r}",
         fix=(f"Did you mean {', '.join(map(repr, near))}? " if near else "")
         + f"Say which column it is: columns={{{name!r}: {example!r}}}, or --column {name}={example}.",

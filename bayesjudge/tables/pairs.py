@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -252,9 +253,10 @@ class Pairs:
         """
         judges = list(dict.fromkeys(self.frame["judge"]))
         if judge is None and len(judges) > 1:
+            named = ", ".join(map(repr, judges))
             raise UsageError(
-                f"the table has {len(judges)} judges; choose one: judge={judges[0]!r}, "
-                f"or --judge {judges[0]} (of {', '.join(map(repr, judges))})"
+                f"the table has {len(judges)} judges; choose one: judge={judges[0]!r}, or --judge (of {named})",
+                options=[f"--judge {shlex.quote(name)}" for name in judges],
             )
         own = judges[0] if judge is None else judge
         require_judges([own], judges)

@@ -133,7 +133,7 @@ def test_peoples_votes_are_no_judges_trials(name: str, tmp_path: Path) -> None:
     for read in (read_repeats, read_pairs):
         with pytest.raises(UsageError, match=r"only people judged.*bayesjudge elo"):
             read(path)
-    with pytest.raises(UsageError, match="comparisons of two models; ask: bayesjudge elo"):
+    with pytest.raises(UsageError, match="comparisons of two models: the question is elo"):
         read_verdicts(path)
 
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from bayesjudge.counts.choices import ChoiceCounts, count_choices
-from bayesjudge.counts.scores import ScoreCounts, count_scores
+from bayesjudge.counts.scores import ScoreCells, ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
-from bayesjudge.errors import InputError, UsageError, require_judges
+from bayesjudge.errors import InputError, Problem, UsageError, require_judges
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.model import Model
@@ -76,6 +78,8 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     scored = _count(tables[1], ScoreCounts, count_scores)
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
+    counts = [one for one in (compared, scored) if one is not None]
+    _require_repeats(counts)
     further = further_models(options, own=OWN, needs=Model)
     require_distinct(
         [RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *(one.model for one in further)]
@@ -86,7 +90,6 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if scored is not None:
         planned["scores"] = pointwise_job(scored, options, alone=compared is None)
     jobs = {name: job for name, job in planned.items() if not isinstance(job, str)}
-    counts = [one for one in (compared, scored) if one is not None]
     more = {one.model.label: _further_job(one, counts, options) for one in further}
     require_believed(options, [job.model for job in (*jobs.values(), *more.values())])
     made = run_fits({**jobs, **more}, executor=options.executor, workers=options.workers)
@@ -105,6 +108,23 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     answer = replace(answer, source=tuple(files.values()))
     rows = sum(float(one.cells.n.sum() if isinstance(one, ScoreCounts) else one.n.sum()) for one in counts)
     return with_conditions(with_decision(answer, options), options, rows=rows)
+
+
+def _require_repeats(counts: Sequence[Tallied | ScoreCounts]) -> None:
+    """Without a second verdict on anything, only the prior would answer."""
+    for one in counts:
+        cells = one.cells if isinstance(one, ScoreCounts) else one
+        response = [cells.response] if isinstance(cells, ScoreCells) else []
+        _, cell = np.unique(np.stack([cells.judge, cells.item, *response]), axis=1, return_inverse=True)
+        if np.bincount(cell, weights=cells.n.reshape(len(cell), -1).sum(axis=1)).max() > 1:
+            return
+    problem = Problem(
+        column="item",
+        found="no item that one judge judged twice, so nothing shows whether it would repeat a verdict",
+        allowed="several verdicts of a judge on an item (or several scores of a response)",
+        fix="Ask the judge again: 100 items, 3 times in each order, are a start.",
+    )
+    raise InputError([problem])
 
 
 def _facts(counts: Sequence[Tallied | ScoreCounts]) -> dict[str, Any]:

@@ -1,0 +1,250 @@
+"""Which questions a log can answer, with which commands: every question's reader is tried on it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers.battles import read_battles
+from bayesjudge.readers.filters import conditions
+from bayesjudge.readers.log import named_rows
+from bayesjudge.readers.pairs import read_pairs
+from bayesjudge.readers.parts import Part, read_parts
+from bayesjudge.readers.questions import FURTHER_ANSWERS
+from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.recognition import FORMAT
+from bayesjudge.readers.trials import read_repeats
+from bayesjudge.readers.verdicts import read_verdicts
+
+#: What the file to fill in is called.
+_TO_LABEL = "to_label.csv"
+#: Options that one question after the other asks for: which column is the item, then which rows.
+_MOST_STEPS = 3
+
+type Columns = Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionAnswer:
+    """Whether a question can be put to a file, and the commands that do: of several ways, the first was tried."""
+
+    possible: bool
+    readable: bool
+    why: str
+    lacks: list[str]
+    commands: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What a question found: its tables, what they hold, what they lack, and what to add to its command."""
+
+    tables: Sequence[Any]
+    why: str
+    lacks: str = ""
+    options: str = ""
+
+
+type _Ask = Callable[[list[Part], Columns, Choices], _Asked]
+
+
+def ask_each(
+    source: Any, *, columns: Columns | None, gold: str | None, choices: Choices, parts: list[Part]
+) -> dict[str, tuple[QuestionAnswer, Sequence[Any]]]:
+    """Every question's answer, and the tables that it would be asked of.
+
+    parts: The log, read with these choices.
+    """
+    if gold is not None:
+        read_parts(gold)  # what cannot be read is no reason to say that the log lacks something
+    log = _Log(source=source, gold=gold)
+    return {
+        key: log.asked(key, columns or {}, choices if key == "accuracy" else _of_rows(choices), parts)
+        for key in ("accuracy", "elo", "reliability", "audit")
+    }
+
+
+def refusal(
+    error: InputError | UsageError, question: str, source: Any, *, columns: Columns, gold: str | None, choices: Choices
+) -> InputError | UsageError:
+    """What to say of a log that a question cannot be put to, with commands that answer.
+
+    An error about values in rows is returned as it is.
+    """
+    missing = not isinstance(error, UsageError) and not any(problem.rows for problem in error.problems)
+    kind = missing or (isinstance(error, UsageError) and error.lacks)
+    if not (kind or error.options) or source == "-":
+        return error
+    parts = read_parts(source, Reading(**choices), taken=columns.values())
+    every = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts)
+    asked = {name: answer for name, (answer, _) in every.items()}
+    if asked[question].possible:
+        return error
+    if error.options and asked[question].commands:
+        command = _Log(source=source, gold=gold).command(question, columns, choices)
+        options = [one.removeprefix(command).strip() for one in asked[question].commands if one.startswith(command)]
+        return _with_options(error, options)
+    able = sorted((one for one in asked.values() if one.commands), key=lambda one: not one.possible)
+    text = _lacking(parts[0], asked[question].lacks) if missing else str(error)
+    return UsageError(
+        text if able else f"{text} {_alone(parts, columns)}",
+        lacks="; ".join(asked[question].lacks),
+        instead=[one.commands[0] for one in able],
+    )
+
+
+def _with_options(error: InputError | UsageError, options: Sequence[str]) -> InputError | UsageError:
+    if isinstance(error, UsageError):
+        return UsageError(str(error), lacks=error.lacks, options=options)
+    return InputError(error.problems, options=options)
+
+
+def _lacking(part: Part, lacks: Sequence[str]) -> str:
+    """What a table lacks, and what it has: one of its columns may be meant."""
+    there = ", ".join(map(repr, part.frame.columns))
+    text = f"{part.name} lacks {'; '.join(lacks)}"
+    return f"{text}. It has {there}; if one of them is meant, type --column OURS=THAT." if part.tool is None else text
+
+
+def _alone(parts: Sequence[Part], columns: Columns) -> str:
+    """Why a file answers nothing: people's labels are a second file of a log, and a summary is none."""
+    names = {name for part in parts for name in named_rows(part, columns)}
+    if "item" in names and names & {"label", "human", "human_prefers"}:
+        return "It holds people's labels and no verdicts: give it to --items in the command on the log of the verdicts."
+    return "A log has a row for each verdict, comparison or score; tables of results cannot be used."
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Log:
+    """A log that questions are put to, with a second file of labels."""
+
+    source: Any
+    gold: str | None
+
+    def asked(
+        self, question: str, columns: Columns, choices: Choices, parts: list[Part], *, steps: int = _MOST_STEPS
+    ) -> tuple[QuestionAnswer, Sequence[Any]]:
+        """Whether the question can be asked; where an option is missing, what can be asked with it."""
+        command = self.command(question, columns, choices)
+        try:
+            found = self._ask(question, columns, choices, parts)
+        except (InputError, UsageError) as error:
+            return self._refused(question, columns, choices, error, steps=steps), []
+        lost = [found.lacks] if found.lacks else []
+        commands = [command + found.options] if found.options or not lost else []
+        if _TO_LABEL in found.options:
+            # A file to fill in is written first.
+            commands.insert(0, f"{command.replace('bayesjudge', 'bayesjudge next', 1)} --out {_TO_LABEL}")
+        answer = QuestionAnswer(possible=not lost, readable=True, why=found.why, lacks=lost, commands=commands)
+        return answer, found.tables
+
+    def _refused(
+        self, question: str, columns: Columns, choices: Choices, error: InputError | UsageError, *, steps: int
+    ) -> QuestionAnswer:
+        why, *_ = str(error).splitlines()
+        problems = [] if isinstance(error, UsageError) else [one for one in error.problems if one.column != FORMAT]
+        lacks = [error.lacks] if isinstance(error, UsageError) else [one.allowed for one in problems]
+        commands: list[str] = []
+        if error.options and steps:
+            # The first way is tried; where it leads to an answer, so do the others: they differ in a name.
+            further, chosen = _with_option(error.options[0], columns, choices)
+            parts = read_parts(self.source, Reading(**chosen), taken=further.values())
+            answer, _ = self.asked(question, further, chosen, parts, steps=steps - 1)
+            command, tried = (self.command(question, *said) for said in ((columns, choices), (further, chosen)))
+            more = answer.commands[0].removeprefix(tried) if answer.possible else ""
+            ways = [f"{command} {option}{more}" for option in error.options]
+            commands = ways if answer.possible else answer.commands
+            lacks = lacks if commands else answer.lacks
+        return QuestionAnswer(
+            possible=False, readable=False, why=why, lacks=list(dict.fromkeys(filter(None, lacks))), commands=commands
+        )
+
+    def command(self, question: str, columns: Columns, choices: Choices) -> str:
+        """The question as it is typed."""
+        name = shlex.quote(str(self.source)) if isinstance(self.source, str | Path) else "FILE"
+        labelled = f" --gold {shlex.quote(self.gold)}" if self.gold and question == "accuracy" else ""
+        return f"bayesjudge {question} {name}{typed_options(columns, choices)}{labelled}"
+
+    def _ask(self, question: str, columns: Columns, choices: Choices, parts: list[Part]) -> _Asked:
+        if question == "accuracy":
+            return _accuracy(parts, columns, choices, gold=self.gold)
+        return _OTHERS[question](parts, columns, choices)
+
+
+def _with_option(option: str, columns: Columns, choices: Choices) -> tuple[Columns, Choices]:
+    """What was said of the file, and one option more."""
+    found: dict[str, Any] = dict(choices)
+    named = dict(columns)
+    words = shlex.split(option)
+    for flag, value in zip(words[::2], words[1::2], strict=True):
+        if flag == "--column":
+            ours, _, theirs = value.partition("=")
+            named[ours] = theirs
+        elif flag == "--where":
+            found["where"] = [*(text for one in conditions(found.get("where")) for text in one.typed), value]
+        else:
+            found[flag.removeprefix("--")] = value
+    return named, cast("Choices", found)
+
+
+def typed_options(columns: Mapping[str, str] | None, choices: Choices) -> str:
+    """What was typed of how to read the file, as a command has it."""
+    pairs = {"column": columns or {}, "set": choices.get("put") or {}}
+    given = [(option, f"{name}={value}") for option, each in pairs.items() for name, value in each.items()]
+    given += [("where", text) for one in conditions(choices.get("where")) for text in one.typed]
+    others = {name: value for name, value in choices.items() if name not in {"put", "where"} and value is not None}
+    given += [(name, str(value)) for name, value in others.items()]
+    return "".join(f" --{option} {shlex.quote(value)}" for option, value in given)
+
+
+def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: str | None = None) -> _Asked:
+    table = read_verdicts(parts, columns=columns, labels=gold, **choices)
+    labels = int(table.frame["label"].notna().sum())
+    why = f"{len(table)} verdicts, {labels} of them on answers with a label"
+    if labels:
+        return _Asked(tables=[table], why=why)
+    needed = "385 of each model's answers give ± .05 however the judge errs, fewer where it is good"
+    lacks = f"people's labels on some answers: {needed}"
+    return _Asked(tables=[table], why=why, lacks=lacks, options="" if gold else f" --gold {_TO_LABEL}")
+
+
+def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
+    table = read_battles(parts, columns=columns, **_of_rows(choices))
+    votes = int(table.frame["human"].notna().sum())
+    return _Asked(tables=[table], why=f"{len(table)} comparisons, {votes} with a person's vote")
+
+
+def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
+    tables = [table for table in read_repeats(parts, columns=columns, **_of_rows(choices)) if table is not None]
+    counts = [
+        table.frame.groupby([name for name in ("item", "judge", "response") if name in table.frame]).size()
+        for table in tables
+    ]
+    again = max((int((count > 1).sum()) for count in counts), default=0)
+    further = any(FURTHER_ANSWERS in table.warnings for table in tables)
+    lacks = "a second judgement of any item by one judge" + (f"; {FURTHER_ANSWERS}" if further else "")
+    why = f"{again or 'no'} items judged more than once"
+    return _Asked(tables=tables, why=why, lacks="" if again else lacks)
+
+
+def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
+    table = read_pairs(parts, columns=columns, **_of_rows(choices))
+    known = int(table.frame["human_prefers"].notna().sum())
+    why = f"{len(table.frame)} decisions, {known} with what people preferred"
+    judges = list(dict.fromkeys(table.frame["judge"]))
+    judge = f" --judge {shlex.quote(judges[0])}" if len(judges) > 1 else ""
+    items = "" if known else " --items ITEMS.csv   # item, human_prefers"
+    return _Asked(tables=[table], why=why, lacks="" if known else "what people preferred", options=judge + items)
+
+
+def _of_rows(choices: Choices) -> Choices:
+    """The choices that are not about verdicts on single answers."""
+    kept = {key: value for key, value in choices.items() if key in {"format", "put", "where", "items", "wide"}}
+    return cast("Choices", kept)
+
+
+_OTHERS: Mapping[str, _Ask] = {"elo": _elo, "reliability": _reliability, "audit": _audit}

@@ -1,0 +1,80 @@
+"""Every question, put to every raw table there is: an answer, or a message whose first command answers."""
+
+from __future__ import annotations
+
+import shlex
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import run
+
+from bayesjudge.cli.running import TYPED
+
+QUESTIONS = ("accuracy", "elo", "reliability", "audit")
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+TABLES = sorted(str(path.relative_to(DATA)) for kind in ("parquet", "csv") for path in DATA.glob(f"*/*.{kind}"))
+#: Tables of people's labels, of texts and of published results: no command answers from them alone.
+ALONE = "give it to --items in the command on the log of the verdicts"
+NO_LOG = "tables of results cannot be used"
+#: What a message cannot know: the file that holds people's preferences, of items in this folder.
+ITEMS = "--items ITEMS.csv   # item, human_prefers"
+
+#: Whether there is an answer is asked, not what it is.
+FEW = ("--draws", "20")
+#: One posterior a judge: 33 judges take minutes.
+SOME = {"trec_llmjudge": ("--judge", "NISTRetrieval-instruct0", "--judge", "NISTRetrieval-instruct1")}
+
+
+@cache
+def typed(*words: Any) -> tuple[int, str]:
+    """Exit code and what a user reads on standard error; one command answers several tables' messages."""
+    token = TYPED.set([str(word) for word in words])
+    try:
+        ran = run(*words)
+    finally:
+        TYPED.reset(token)
+    return ran.exit_code, ran.stderr
+
+
+def first_command(message: str) -> list[str]:
+    """The words after ``bayesjudge`` of the first command that a message gives."""
+    (line, *_) = [line for line in message.splitlines() if line.strip().startswith(("Type ", "Ask instead: "))]
+    _, _, words = line.partition("bayesjudge ")
+    return shlex.split(words, comments=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not TABLES, reason="needs the raw tables beside the project")
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_or_its_message_gives_a_command_that_answers(question: str, table: str) -> None:
+    log = DATA / table
+    code, message = typed(question, log, *FEW)
+    assert code in {0, 2}, message
+    if code == 0 or ALONE in message or NO_LOG in message:
+        return
+    assert "Traceback" not in message
+    if ITEMS in message:
+        (items,) = log.parent.glob("*_items.parquet")
+        message = message.replace(ITEMS, f"--items {shlex.quote(str(items))}")
+    words = first_command(message)
+    code, message = typed(*words, *SOME.get(log.stem, ()), *(() if FEW[0] in words else FEW))
+    assert code == 0, message
+
+
+@pytest.mark.skipif(not TABLES, reason="needs the raw tables beside the project")
+@pytest.mark.parametrize("table", [name for name in TABLES if name.endswith("votes.parquet") or "figures" in name])
+def test_labels_alone_and_published_results_are_no_log(table: str) -> None:
+    code, message = typed("accuracy", DATA / table)
+    assert (code, message.count("\n")) == (2, 1)
+    assert (ALONE if "votes" in table else NO_LOG) in message
+
+
+@pytest.mark.skipif(not TABLES, reason="needs the raw tables beside the project")
+def test_counts_of_people_s_votes_are_no_judge_s_trials() -> None:
+    code, message = typed("reliability", DATA / "pairwise_mtbench_human" / "mtbench_items.parquet")
+    assert code == 2
+    assert "holds people's votes: n_a and n_b beside 'human', and no judge" in message
+    assert first_command(message)[0] == "elo"
