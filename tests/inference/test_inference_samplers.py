@@ -19,7 +19,7 @@ from bayesjudge.inference import Hmc, Nuts, fit
 from bayesjudge.inference.engines.hmc import run_hmc
 from bayesjudge.inference.engines.laplace import run_laplace
 from bayesjudge.inference.engines.nuts import run_nuts
-from bayesjudge.inference.engines.starts import DENSE_UP_TO, find_starts
+from bayesjudge.inference.engines.starts import DENSE_UP_TO, EXACT_UP_TO, find_starts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, Sets
 
@@ -154,6 +154,20 @@ def test_a_posterior_too_large_for_a_matrix_is_whitened_by_its_scales(agree: Cal
     agree(series.mean((1, 2)), 3.0, array_stats.mcse(series, method="mean", **axes))
     # With scales left as they were, 1 to 100 apart, a trajectory would need hundreds of steps.
     assert drawn.stats["n_steps"].mean() < 30
+
+
+def test_scales_of_thousands_of_effects_take_no_matrix() -> None:
+    size = EXACT_UP_TO + 1
+    scale = jnp.geomspace(0.1, 10.0, size)
+
+    def potential(z: Any, arrays: Any) -> Any:
+        # Effects around a common value, which is the first coordinate.
+        return 0.5 * jnp.sum(((z - arrays["mean"] * z[0]) / scale) ** 2) + 0.5 * z[0] ** 2
+
+    mode = find_starts(flat_density(potential, size), {"mean": jnp.full(1, 0.5)})
+    assert mode.covariance.shape == (1, size)
+    np.testing.assert_allclose(mode.covariance[0, 1:] / scale[1:] ** 2, 1.0, atol=0.9)
+    assert np.median(np.abs(np.log(mode.covariance[0, 1:] / scale[1:] ** 2))) < 0.1
 
 
 def test_hmc_goes_on_until_its_chains_mixed(third_party: ModuleType) -> None:

@@ -7,7 +7,7 @@ twice as long to compile. Those of the mode are from both sides: of ten models t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,10 @@ from bayesjudge.inference.programs.density import Arrays, Density, Sets
 MODE_UP_TO = 500
 #: Dimensions up to which posteriors are whitened by a full matrix: its products cost d² a leapfrog step.
 DENSE_UP_TO = 400
+#: Coordinates whose second derivatives are computed together.
+COORDINATES = 500
+#: Dimensions up to which each second derivative takes a gradient of its own; gradients that those of more are from.
+EXACT_UP_TO, PROBES = 4000, 50
 #: Largest gradient of what may pass for a mode. A search that ran away stops at millions.
 AT_MODE = 1.0
 
@@ -55,10 +59,12 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
     """
     number, size = many.number if many else 1, target.size
     start = np.tile(np.asarray(target.start), (number, 1))
-    blank = np.tile(np.eye(size), (number, 1, 1))
-    plain = Mode(start, blank, np.full(number, np.inf), np.zeros(number, dtype=int))
     at = slopes(target.potential, arrays, many)
     mode = find_modes(at, start) if size <= MODE_UP_TO else _rough_modes(at, start)
+    blank = np.tile(np.eye(size) if size <= MODE_UP_TO else np.ones(size), (number, 1, 1)).reshape(
+        mode.covariance.shape
+    )
+    plain = Mode(start, blank, np.full(number, np.inf), np.zeros(number, dtype=int))
     at_mode = mode.gradient_norm < AT_MODE
     return Mode(*(chosen(at_mode, found, other) for found, other in zip(mode, plain, strict=True)))
 
@@ -68,9 +74,11 @@ def place_chains(
 ) -> Chains:
     """Chains scattered around the modes by the curvature there; a point of no density falls back to the mode."""
     mode = find_starts(target, arrays, many)
-    whole = target.size <= DENSE_UP_TO
-    spread = np.linalg.cholesky if whole else lambda matrix: np.sqrt(np.diagonal(matrix))
-    root = np.stack([spread(one) for one in mode.covariance])
+    covariance = mode.covariance
+    if target.size > DENSE_UP_TO:
+        root = np.sqrt(covariance if covariance.ndim == 2 else np.diagonal(covariance, axis1=1, axis2=2))
+    else:
+        root = np.linalg.cholesky(covariance)
     noise = np.stack([rng.standard_normal((chains, target.size)) for rng in rngs])
     points = np.stack([at + stretched(x, of) for at, x, of in zip(mode.at, noise, root, strict=True)])
     points = np.concatenate([points, mode.at[:, None]], axis=1)
@@ -107,7 +115,8 @@ class Mode(NamedTuple):
     """A local maximum of the unconstrained posterior density; of many with a leading axis of data sets.
 
     at: Where it is.
-    covariance: Inverse Hessian of minus the log density there, with a ridge where it is not positive definite.
+    covariance: Inverse Hessian of minus the log density there, with a ridge where it is not positive definite; past
+        `MODE_UP_TO` the inverse of its diagonal alone, as a vector: of 20,000 effects a matrix has 3 GB.
     gradient_norm: Largest absolute gradient; near 0 when the search converged, infinite where there is no density.
     steps: Newton steps tried.
     """
@@ -181,13 +190,30 @@ def _rough_modes(slopes: AtPoints, start: Any) -> Mode:
         found = minimize(one, start[k], jac=True, method="L-BFGS-B", options={"maxiter": 500, "maxfun": 600})
         if not np.isfinite(found.fun):
             continue
-        step = ONE_SIDED * np.maximum(1.0, np.abs(found.x))
-        _, above = alone(found.x + step[:, None] * np.eye(size))
         _, here = alone(found.x[None])
-        curvature = (np.diagonal(above) - here[0]) / step
+        curvature = _diagonal(alone, found.x, here[0])
         at[k], norm[k], steps[k] = found.x, np.abs(here[0]).max(), found.nit
         scale[k] = 1 / np.clip(np.where(np.isfinite(curvature), curvature, 1.0), *CURVATURES)
-    return Mode(at, np.stack([np.diag(one) for one in scale]), norm, steps)
+    return Mode(at, scale, norm, steps)
+
+
+def _diagonal(slopes: Callable[[Any], tuple[Any, Any]], at: Any, here: Any) -> Any:
+    """The Hessian's diagonal: from a gradient a coordinate, or, of many, Hutchinson's estimate.
+
+    A probe v of random signs gives v ∘ Hv, whose mean is the diagonal: of effects, which are nearly independent of
+    each other, within some tenths.
+    """
+    step, size = ONE_SIDED * np.maximum(1.0, np.abs(at)), len(at)
+    if size > EXACT_UP_TO:
+        signs = np.random.default_rng(0).choice((-1.0, 1.0), size=(PROBES, size))
+        _, above = slopes(at + step * signs)
+        return (signs * (above - here)).mean(0) / step
+    found = np.empty(size)
+    for first in range(0, size, COORDINATES):
+        which = np.arange(first, min(first + COORDINATES, size))
+        _, above = slopes(at + step * np.eye(len(which), size, first))
+        found[which] = (above - here)[np.arange(len(which)), which] / step[which]
+    return found
 
 
 def chosen(which: Any, new: Any, old: Any) -> Any:

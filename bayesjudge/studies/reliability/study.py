@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -39,6 +40,9 @@ from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
 
 type Tallied = TrialCounts | ChoiceCounts
+
+#: Cells (judge, item, condition, order) past which a posterior takes long: 3,000 take a minute, 80,000 two hours.
+MANY_CELLS = 20_000
 
 
 @takes(ReliabilityOptions, positional=["scores"])
@@ -80,6 +84,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
         compared, scored = _chosen(compared, scored, list(options.judges))
     counts = [one for one in (compared, scored) if one is not None]
     _require_repeats(counts)
+    _warn_of_hours(compared)
     further = further_models(options, own=OWN, needs=Model)
     require_distinct(
         [RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *(one.model for one in further)]
@@ -125,6 +130,16 @@ def _require_repeats(counts: Sequence[Tallied | ScoreCounts]) -> None:
         fix="Ask the judge again: 100 items, 3 times in each order, are a start.",
     )
     raise InputError([problem])
+
+
+def _warn_of_hours(compared: Tallied | None) -> None:
+    """Before it is sampled: the answer comes too late to say so."""
+    if isinstance(compared, TrialCounts) and len(compared.n) > MANY_CELLS:
+        size = f"{len(compared.judges)} judges, {len(compared.items)} items, {len(compared.conditions)} conditions"
+        warnings.warn(
+            f"{size}: {len(compared.n)} cells take from minutes to hours to sample; choose one prompt or one judge",
+            stacklevel=4,
+        )
 
 
 def _facts(counts: Sequence[Tallied | ScoreCounts]) -> dict[str, Any]:
