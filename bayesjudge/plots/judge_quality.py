@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -158,6 +159,7 @@ def _iso_lines(axes: Axes, low: float) -> None:
                 va="bottom",
                 ha="left",
                 rotation_mode="anchor",
+                in_layout=False,
             )
 
 
@@ -167,24 +169,13 @@ def _names(axes: Axes, rows: pd.DataFrame, low: float) -> None:
     span = 1.0 - low
     gap = span / max(len(rows) + 1, 21)
     heights = spread(rows["point_y"].to_numpy(dtype=float), gap, low, 1.0)
-    for name, x, y, height in zip(rows["name"], rows["point_x"], rows["point_y"], heights, strict=True):
-        axes.annotate(
-            shorten(str(name), 28),
-            (x, y),
-            xytext=(1.0 + 0.03 * span, height),
-            fontsize=SMALL,
-            va="center",
-            color=INK,
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": MUTED,
-                "linewidth": 0.5,
-                "alpha": 0.7,
-                "shrinkB": 3,
-                "relpos": (0.0, 0.5),
-            },
-        )
+    edge = 1.0 + 0.03 * span
+    for name, height in zip(rows["name"], heights, strict=True):
+        axes.text(edge, height, shorten(str(name), 28), fontsize=SMALL, va="center", color=INK)
+    # One artist for all lines: arrows of annotations took a tenth of a large page's time.
+    ends = zip(rows["point_x"], rows["point_y"], heights, strict=True)
+    lines = [[(edge, height), (x, y)] for x, y, height in ends]
+    axes.add_collection(LineCollection(lines, colors=MUTED, linewidths=0.5, alpha=0.7, clip_on=False))
 
 
 def spread(wanted: Array, gap: float, low: float, high: float) -> Array:

@@ -41,7 +41,7 @@ def draw_heat_map(
         colour = _LIGHT_WORD if value > 0.45 * most else _DARK_WORD
         # Only a probability can be near 1, and from draws none is certain.
         text = "> .99" if value >= 0.995 else f"{value:.2f}".removeprefix("0")
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=colour)
+        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=colour, in_layout=False)
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns)
     axes.set_yticks(np.arange(len(rows)) + 0.5, short_names(rows, 34), fontsize=8.6)
     axes.tick_params(length=0)

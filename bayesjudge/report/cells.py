@@ -70,7 +70,13 @@ def grid_of(table: Table) -> Grid:
 def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
     spec = table.number_format if isinstance(table.number_format, str) else table.number_format.get(name, ".3f")
     words = {"method": method_words, "estimand": _estimand}.get(name, partial(cell_of, spec=spec))
-    return [Cell(words(value), _value(value)) for value in column]
+    known: dict[str, Cell] = {}
+    return [
+        known.get(value) or known.setdefault(value, Cell(words(value), ""))
+        if isinstance(value, str)
+        else Cell(words(value), _value(value))
+        for value in column.tolist()
+    ]
 
 
 def _estimand(name: str) -> str:
@@ -130,7 +136,9 @@ def _value(value: Any) -> str:
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return ""
-    return repr(value) if math.isfinite(value) else f"{'-' * (value < 0)}Infinity"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.7g}" if math.isfinite(value) else f"{'-' * (value < 0)}Infinity"
 
 
 def _heading(name: str) -> str:

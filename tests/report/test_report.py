@@ -152,9 +152,9 @@ def test_cells_are_sorted_by_their_number_whatever_their_words() -> None:
     cells = [(row.cells[0].text, row.cells[0].value) for row in grid.rows]
     assert cells == [
         ("−0.300 [−0.400, −0.200]", "-0.3"),
-        ("1733.000 [1.000, ∞]", "1733.0"),
+        ("1733.000 [1.000, ∞]", "1733"),
         ("undefined", ""),
-        ("> .999", "1.0"),
+        ("> .999", "1"),
         ("0.250", "0.25"),
         ("–", ""),
         ("b", ""),

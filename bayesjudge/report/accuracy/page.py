@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,8 @@ MAIN = (
 )
 #: Judges side by side in the first table, and what is shown of each in the panel's before a click.
 MOST_COLUMNS, MOST_JUDGE_COLUMNS = 3, 6
+#: Judges that figures with a panel for each show; numbers of all judges are in the tables.
+MOST_JUDGES_DRAWN = 4
 #: Panels of the figure that shows every method, one panel a unit.
 MOST_PANELS = 9
 _METHOD = (
@@ -227,8 +230,28 @@ def _ranks(answer: Comparison) -> Section | None:
         return None
     best = answer.ranks.iloc[0]
     alt = f"Heat map of rank probabilities; {best['model']} is first with probability {chance(best['p_best'])}."
-    caption = "Posterior probability that each model has each rank."
-    return Section(title="Ranks", figures=[figure_of(rank_probabilities(answer.ranks), caption, alt)], folded=True)
+    ranks, tables = answer.ranks, []
+    shown, of_judges = _drawn_judges(answer, ranks["judge"])
+    if of_judges:
+        whole = ranks[["judge", "model", *(name for name in ranks if str(name).startswith("rank_"))]]
+        chances = whole.map(lambda value: value if isinstance(value, str) else Chance(value))
+        tables = [Table(caption="Probability of each rank, every judge", frame=chances, folded=True)]
+    caption = f"Posterior probability that each model has each rank. {of_judges}".rstrip()
+    drawn = figure_of(rank_probabilities(ranks[ranks["judge"].isin(shown)]), caption, alt)
+    return Section(title="Ranks", figures=[drawn], tables=tables, folded=True)
+
+
+def _drawn_judges(answer: Comparison, judges: Iterable[str]) -> tuple[list[str], str]:
+    """Judges that a figure shows, and which these are where not all: of a panel those that agree most with people."""
+    found, known = list(dict.fromkeys(judges)), answer.checks.get("judges")
+    which = f"the first {MOST_JUDGES_DRAWN} of {len(found)} judges"
+    if known is not None and {"judge", "agreement"} <= set(known):
+        best = known.sort_values("agreement", ascending=False, kind="stable")["judge"]
+        found = [judge for judge in [PANEL, *best] if judge in found]
+        which = f"the {MOST_JUDGES_DRAWN} judges of {len(best)} that agree most with people"
+    if len(found) <= MOST_JUDGES_DRAWN + (PANEL in found):
+        return found, ""
+    return found[: MOST_JUDGES_DRAWN + (PANEL in found)], f"Drawn are {which}; all are in the tables."
 
 
 def _judge(answer: Comparison) -> Section:
@@ -239,9 +262,11 @@ def _judge(answer: Comparison) -> Section:
         "dashed line the judge is no better than a coin."
     )
     bars = "Youden's J on each model, and its difference ΔJ for each pair of models."
+    shown, of_judges = _drawn_judges(answer, quality.where(estimand="youden").frame["judge"])
+    drawn = quality.where(judge=shown)
     figures = [
-        figure_of(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
-        figure_of(youden(quality), bars, f"J and ΔJ with intervals. {stability}"),
+        figure_of(judge_quality(drawn), f"{plane} {of_judges}".rstrip(), f"Judge quality plane. {stability}"),
+        figure_of(youden(drawn), f"{bars} {of_judges}".rstrip(), f"J and ΔJ with intervals. {stability}"),
     ]
     # Of the posteriors that answer, not of those they are compared with.
     worth = [
