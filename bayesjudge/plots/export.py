@@ -54,8 +54,7 @@ def to_svg(figure: Figure) -> str:
 
     Examples
     --------
-    >>> from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
+    >>> from matplotlib.figure import Figure
     >>> to_svg(Figure(figsize=(1, 1))).startswith("<svg")
     True
     """

@@ -135,17 +135,11 @@ def _crosses(axes: Axes, rows: pd.DataFrame, method: str, style: Style) -> None:
 
 def _iso_lines(axes: Axes, low: float) -> None:
     """Lines of equal J, named where they leave the panel at its left or lower edge."""
+    axes.plot([low, 1.0], [1 - low, 0.0], color=MUTED, linewidth=1.1, zorder=1, linestyle=(0, (4, 2)))
+    lines = [[(low, youden + 1 - low), (1.0, youden)] for youden in ISO if abs(youden) > 1e-9]
+    axes.add_collection(LineCollection(lines, colors=GRID, linewidths=0.8, zorder=1))
     for youden in ISO:
         chance = abs(youden) < 1e-9
-        at = np.array([low, 1.0])
-        axes.plot(
-            at,
-            youden + 1 - at,
-            color=MUTED if chance else GRID,
-            linewidth=1.1 if chance else 0.8,
-            zorder=1,
-            linestyle=(0, (4, 2)) if chance else "-",
-        )
         x, y = (low, youden + 1 - low) if youden < low else (youden, 1.0)
         if low < y and x < 0.99:
             name = "J = 0, chance" if chance else f"J = {youden:.1f}".replace("-", "−")
