@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 #: Rows of a folded table that are written as they are; those of a longer one are packed until it is opened.
 MOST_ROWS = 200
-#: Fits whose manifests are printed on paper.
-MOST_FITS = 4
+#: Fits whose manifests are printed on paper, and reasons of a failed gate.
+MOST_FITS, MOST_REASONS = 2, 4
 #: Blanks at which no line may break.
 _WHOLE = re.compile(r"(?<=[<>]) (?=\.\d)|(?<=\d) (?=%)")
 
@@ -65,6 +65,7 @@ def render_page(page: Page) -> str:
         stored=packed(page.stored) if page.stored else "",
         element=ELEMENT,
         most_rows=MOST_ROWS,
+        most_reasons=MOST_REASONS,
         manifests=_manifests(page.manifest),
         style=Markup(_file("page.css")),  # noqa: S704 - a file of ours
         script=Markup(script),  # noqa: S704 - a file of ours

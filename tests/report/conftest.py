@@ -33,6 +33,14 @@ def _answer(question: str) -> Comparison:
     if question == "reliability of many":
         one = _answer("reliability")
         return replace(one, estimates=_nine(one.estimates), diagnostics=_nine(one.diagnostics), checks={})
+    if question == "accuracy by many":
+        one, names = _answer("accuracy"), [f"claude-3-judge-2024022{k}" for k in range(9)]
+        judges = {
+            name: Estimates(pd.concat([getattr(one, name).frame.assign(judge=judge) for judge in names]))
+            for name in ("estimates", "diagnostics")
+        }
+        ranks = pd.concat([one.ranks.assign(judge=judge) for judge in names], ignore_index=True)
+        return replace(one, **judges, ranks=ranks, settings=dict(one.settings) | {"judges": names})
     if question == "elo":
         log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=200, judges=1))
         return bj.elo(log.battles, engine="laplace", draws=100)

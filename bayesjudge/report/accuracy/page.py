@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
-from bayesjudge.report.accuracy.headline import PANEL, VALID, accuracies, headline
+from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID, accuracies, headline
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.reading import estimand_in, worth_of_labels
@@ -35,8 +35,8 @@ MAIN = (
     "rogan-gladen[shared]",
     "active[panel-logit]",
 )
-#: Judges side by side in the first table, and what is shown of each in the panel's before a click.
-MOST_COLUMNS, MOST_JUDGE_COLUMNS = 3, 6
+#: Columns of the table of a panel's judges before a click.
+MOST_JUDGE_COLUMNS = 6
 #: Judges that figures with a panel for each show; numbers of all judges are in the tables.
 MOST_JUDGES_DRAWN = 4
 #: Panels of the figure that shows every method, one panel a unit.
@@ -93,7 +93,7 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     judges, estimand = list(dict.fromkeys(answer.ranks["judge"])), estimand_in(answer, "accuracy")
     prob = f"{100 * answer.settings['prob']:g} % intervals"
     if len(judges) > 1 and PANEL not in judges:
-        shown = judges[:MOST_COLUMNS]
+        shown = judges[:MOST_JUDGES]
         found = {judge: accuracies(answer, judge) for judge in shown}
         columns = {f"{method} by {judge}": rows for judge, (method, rows) in found.items()}
         units = list(found[shown[0]][1].index)
@@ -163,7 +163,7 @@ def _drawn(answer: Comparison, rows: Estimates, text: str) -> Figure:
 
 
 def _alone(answer: Comparison) -> Section | None:
-    """What each judge alone says, where all of them together answer."""
+    """What each judge alone says, where all of them together answer; or the judges after the first few."""
     _, rows = _together_and_alone(oriented(answer.estimates.where(group=""), answer.ranks["model"]))
     if rows is None:
         return None
@@ -171,15 +171,16 @@ def _alone(answer: Comparison) -> Section | None:
     kinds = [name for kind in ("accuracy", "difference") if (name := estimand_in(answer, kind)) in there]
     figures += [_drawn(answer, rows, "")] if estimand_in(answer, "difference") in kinds else []
     tables = [table for estimand in kinds for table in _side_by_side(answer, rows, estimand)]
-    return Section(title="Each judge alone", tables=tables, figures=figures, folded=True)
+    panel = PANEL in set(answer.ranks["judge"])
+    return Section(title="Each judge alone" if panel else "Further judges", tables=tables, figures=figures, folded=True)
 
 
 def _together_and_alone(overall: Estimates) -> tuple[Estimates, Estimates | None]:
-    """The rows that answer, and those of each judge alone where they are not the same: they have other methods."""
+    """The rows that answer, and those of each judge alone or of the judges after the first few, where there are any."""
     judges = list(dict.fromkeys(overall.frame["judge"]))
-    if PANEL not in judges:
-        return overall, None
-    return overall.where(judge=PANEL), overall.where(judge=[judge for judge in judges if judge != PANEL])
+    shown = [PANEL] if PANEL in judges else judges[:MOST_JUDGES]
+    further = [judge for judge in judges if judge not in shown]
+    return overall.where(judge=shown), overall.where(judge=further) if further else None
 
 
 def _whose(rows: Estimates) -> str:
