@@ -248,6 +248,8 @@ def test_a_missing_bootstrap_is_left_out() -> None:
 def test_ranks_print_their_probability() -> None:
     frame = pd.DataFrame({"judge": "j", "model": ["a", "b"], "rank_1": [1.0, 0.0], "rank_2": [0.0, 1.0]})
     assert [text.get_text() for text in plots.rank_probabilities(frame).axes[0].texts] == ["> .99", "> .99"]
+    won = pd.DataFrame([[0.5, 0.999], [0.001, 0.5]], index=["x", "y"], columns=["x", "y"])
+    assert [text.get_text() for text in plots.preference_matrix(won).axes[0].texts] == ["> .99", "< .01"]
 
 
 @pytest.mark.parametrize("draw", [plots.predictive, plots.rank_probabilities, plots.loo_comparison])

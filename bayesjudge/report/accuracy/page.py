@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID, accuracies, headline
@@ -18,7 +19,6 @@ from bayesjudge.report.tables import comparison_table
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
-    from bayesjudge.estimates import Estimates
     from bayesjudge.report.comparison import Comparison
 
 
@@ -155,9 +155,10 @@ def _differences(answer: Comparison) -> Section | None:
 
 
 def _drawn(answer: Comparison, rows: Estimates, text: str) -> Figure:
-    """Differences by the main methods."""
+    """Differences by the main methods, without those that are undefined for every pair."""
     estimand = estimand_in(answer, "difference")
-    drawing = forest(rows, estimand=estimand, methods=_main_methods(answer, rows, estimand))
+    defined = Estimates(rows.frame[rows.frame["point"].notna()])
+    drawing = forest(rows, estimand=estimand, methods=_main_methods(answer, defined, estimand))
     caption = f"Differences between models on the same items{_whose(rows)}, largest first."
     return figure_of(drawing, caption, f"Forest plot. {text}".rstrip())
 
