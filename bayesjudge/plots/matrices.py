@@ -42,7 +42,7 @@ def draw_heat_map(
         np.ma.masked_array(np.nan_to_num(values), ~shown), cmap=_MAP, vmin=0, vmax=most, edgecolors=PAPER, linewidth=1.5
     )
     for row, column in np.argwhere(shown) if words else ():
-        value = values[row, column]
+        value = float(values[row, column])
         colour = _LIGHT_WORD if value > 0.45 * most else _DARK_WORD
         bound = "> .99" if value >= 0.995 else "< .01" if value < 0.005 else ""
         text = (bound if posterior else "") or number(value, ".2f").replace("0.", ".", 1)
