@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,8 @@ from typer.core import TyperCommand, TyperOption
 SHARED = {"Sampling": "--prob .9 --draws 2000 --seed 7", "Output": "--out folder --html page.html"}
 #: Letters of what represents a value.
 MOST_METAVAR = 14
+#: What an option takes in Python alone, up to the end of its sentence.
+_OF_PYTHON = re.compile(r"[;,] in Python also .*?(?=\.(?: [A-Z]|$))")
 #: Title of the options that say how a log is read, where a command has them next to others.
 READING = "Data, as in: --column verdict=score --where prompt=short"
 CONDITIONS = {
@@ -39,14 +42,16 @@ def narrow(metavar: str) -> str:
 
 
 def choices_words(help_text: str, choices: Iterable[str]) -> str:
-    """A help text that names all choices.
+    """A help text that names all choices, without what only Python takes.
 
     Examples
     --------
     >>> choices_words("How similar.", ["partial", "shared"]), choices_words("a or b.", ["a", "b"])
     ('How similar: partial or shared.', 'a or b.')
+    >>> choices_words("A name; in Python also {'a': .5}. Or two.", [])
+    'A name. Or two.'
     """
-    known = [word for word in choices if word]
+    known, help_text = [word for word in choices if word], _OF_PYTHON.sub("", help_text)
     if all(word in help_text for word in known):
         return help_text
     *most, last = known

@@ -145,11 +145,7 @@ def bayes_first(methods: Iterable[str]) -> list[str]:
 
 def _leading_points(frame: pd.DataFrame, order: Sequence[str]) -> pd.Series:
     """One point a unit: that of the first method which has a number for it."""
-    single = frame.drop_duplicates(["label", "method"]).set_index(["label", "method"])["point"]
-    wide = pd.DataFrame({method: _of_method(single, method) for method in order})
-    return wide.reindex(list(dict.fromkeys(frame["label"]))).bfill(axis=1).iloc[:, 0]
-
-
-def _of_method(single: pd.Series, method: str) -> pd.Series:
-    """Points of one method by label."""
-    return single[single.index.get_level_values("method") == method].droplevel("method")
+    single = frame.drop_duplicates(["label", "method"]).dropna(subset=["point"])
+    place = {method: k for k, method in enumerate(order)}
+    first = single.iloc[np.argsort(single["method"].map(place).to_numpy(), kind="stable")].drop_duplicates("label")
+    return first.set_index("label")["point"].reindex(list(dict.fromkeys(frame["label"])))

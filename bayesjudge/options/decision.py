@@ -29,7 +29,7 @@ class DecisionOptions(QuestionOptions):
         str | None,
         Option(
             "Which system to choose: best, or keep=NAME, which compares every system with one in use.",
-            metavar="<best|keep=NAME>",
+            metavar="<rule>",
             recorded="given",
         ),
     ] = None

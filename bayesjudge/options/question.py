@@ -40,7 +40,7 @@ class Named(Protocol):
 Engine = Annotated[
     Literal["nuts", "hmc", "laplace", "pymc"],
     Option(
-        "What draws from posteriors, as in `fit`; for many, nearly normal effects hmc is faster than nuts.",
+        "What draws from posteriors: nuts, hmc (faster for many, nearly normal effects), laplace or pymc.",
         panel="Sampling",
     ),
 ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from bayesjudge.text import visible
@@ -15,6 +18,24 @@ from bayesjudge.text import visible
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "bayesjudge", "text.parse_math": False}
 _ID = re.compile(r'(id="|url\(#|href="#)([a-z][0-9a-f]{10})(?=[")])')
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
+
+
+@contextmanager
+def _laid_out(figure: Figure) -> Iterator[None]:
+    """The layout done once and then switched off: a figure that has one is drawn twice when it is saved."""
+    engine = figure.get_layout_engine()
+    if engine is None:
+        yield
+        return
+    canvas = figure.canvas
+    FigureCanvasSVG(figure)
+    engine.execute(figure)
+    figure.set_layout_engine("none")
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
+        figure.set_canvas(canvas)
 
 
 def to_svg(figure: Figure) -> str:
@@ -41,7 +62,8 @@ def to_svg(figure: Figure) -> str:
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         # The reader's browser has the glyphs that the font used here for measuring may lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
+        with _laid_out(figure):
+            figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
     # Figures are drawn without tabs or the like, so that any of them came with somebody's name.
     text = visible(buffer.getvalue())
     # The layout's last bits differ from run to run, and matplotlib's ids are digests of them.

@@ -142,8 +142,8 @@ def draw_rows(axes: Axes, chosen: Selection, *, reference: float | None) -> None
     step = DODGE / (len(chosen.methods) * DODGE + GAP)
     offset = (np.arange(len(chosen.methods)) - (len(chosen.methods) - 1) / 2) * step
     place = {label: k for k, label in enumerate(chosen.labels)}
-    for k in range(1, len(place)):
-        axes.axhline(k - 0.5, color=GRID, linewidth=0.8)
+    between = np.arange(1, len(place)) - 0.5
+    axes.hlines(between, 0, 1, transform=axes.get_yaxis_transform(), colors=GRID, linewidth=0.8)
     for shift, method in zip(offset, chosen.methods, strict=True):
         mine = chosen.frame[chosen.frame["method"] == method]
         y = mine["label"].map(place).to_numpy(dtype=float) + shift

@@ -75,6 +75,8 @@ def draw_intervals(
     inside = defined & (point >= limits.lower) & (point <= limits.upper)
     doubtful = frame["note"].astype(str).str.contains("not converged").to_numpy(dtype=bool)
     for chosen, face in ((inside & ~doubtful, style.colour), (inside & doubtful, PAPER)):
+        if face == PAPER and not chosen.any():
+            continue
         axes.plot(
             point[chosen],
             y[chosen],

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -134,17 +135,11 @@ def _crosses(axes: Axes, rows: pd.DataFrame, method: str, style: Style) -> None:
 
 def _iso_lines(axes: Axes, low: float) -> None:
     """Lines of equal J, named where they leave the panel at its left or lower edge."""
+    axes.plot([low, 1.0], [1 - low, 0.0], color=MUTED, linewidth=1.1, zorder=1, linestyle=(0, (4, 2)))
+    lines = [[(low, youden + 1 - low), (1.0, youden)] for youden in ISO if abs(youden) > 1e-9]
+    axes.add_collection(LineCollection(lines, colors=GRID, linewidths=0.8, zorder=1))
     for youden in ISO:
         chance = abs(youden) < 1e-9
-        at = np.array([low, 1.0])
-        axes.plot(
-            at,
-            youden + 1 - at,
-            color=MUTED if chance else GRID,
-            linewidth=1.1 if chance else 0.8,
-            zorder=1,
-            linestyle=(0, (4, 2)) if chance else "-",
-        )
         x, y = (low, youden + 1 - low) if youden < low else (youden, 1.0)
         if low < y and x < 0.99:
             name = "J = 0, chance" if chance else f"J = {youden:.1f}".replace("-", "−")
@@ -158,6 +153,7 @@ def _iso_lines(axes: Axes, low: float) -> None:
                 va="bottom",
                 ha="left",
                 rotation_mode="anchor",
+                in_layout=False,
             )
 
 
@@ -167,24 +163,13 @@ def _names(axes: Axes, rows: pd.DataFrame, low: float) -> None:
     span = 1.0 - low
     gap = span / max(len(rows) + 1, 21)
     heights = spread(rows["point_y"].to_numpy(dtype=float), gap, low, 1.0)
-    for name, x, y, height in zip(rows["name"], rows["point_x"], rows["point_y"], heights, strict=True):
-        axes.annotate(
-            shorten(str(name), 28),
-            (x, y),
-            xytext=(1.0 + 0.03 * span, height),
-            fontsize=SMALL,
-            va="center",
-            color=INK,
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": MUTED,
-                "linewidth": 0.5,
-                "alpha": 0.7,
-                "shrinkB": 3,
-                "relpos": (0.0, 0.5),
-            },
-        )
+    edge = 1.0 + 0.03 * span
+    for name, height in zip(rows["name"], heights, strict=True):
+        axes.text(edge, height, shorten(str(name), 28), fontsize=SMALL, va="center", color=INK)
+    # One artist for all lines: arrows of annotations took a tenth of a large page's time.
+    ends = zip(rows["point_x"], rows["point_y"], heights, strict=True)
+    lines = [[(edge, height), (x, y)] for x, y, height in ends]
+    axes.add_collection(LineCollection(lines, colors=MUTED, linewidths=0.5, alpha=0.7, clip_on=False))
 
 
 def spread(wanted: Array, gap: float, low: float, high: float) -> Array:

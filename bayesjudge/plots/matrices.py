@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import PAPER
 from bayesjudge.plots.theme import WIDTH, canvas, footnote, grid_of, short_names, shorten, themed
+from bayesjudge.text import number
 
 #: From paper to the Bayesian blue; the same in a dark theme, so words in the cells have colours of their own.
 _MAP = LinearSegmentedColormap.from_list("bayesjudge", ["#f3f7fa", "#9cc9e4", "#0a6aa8", "#06365a"])
@@ -30,18 +31,22 @@ def draw_heat_map(
     empty: float = 0.0,
     most: float = 1.0,
     words: bool = True,
+    posterior: bool = False,
 ) -> None:
-    """Draw values between 0 and ``most``; a cell below ``empty`` or not a number stays blank."""
+    """Draw values between 0 and ``most``; a cell below ``empty`` or not a number stays blank.
+
+    posterior: Whether they are probabilities from draws, of which none is certain.
+    """
     shown = np.isfinite(values) & (values >= empty)
     axes.pcolormesh(
         np.ma.masked_array(np.nan_to_num(values), ~shown), cmap=_MAP, vmin=0, vmax=most, edgecolors=PAPER, linewidth=1.5
     )
     for row, column in np.argwhere(shown) if words else ():
-        value = values[row, column]
+        value = float(values[row, column])
         colour = _LIGHT_WORD if value > 0.45 * most else _DARK_WORD
-        # Only a probability can be near 1, and from draws none is certain.
-        text = "> .99" if value >= 0.995 else f"{value:.2f}".removeprefix("0")
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=colour)
+        bound = "> .99" if value >= 0.995 else "< .01" if value < 0.005 else ""
+        text = (bound if posterior else "") or number(value, ".2f").replace("0.", ".", 1)
+        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=colour, in_layout=False)
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns)
     axes.set_yticks(np.arange(len(rows)) + 0.5, short_names(rows, 34), fontsize=8.6)
     axes.tick_params(length=0)
@@ -143,6 +148,7 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
             rows=[str(name) for name in part["model"]],
             columns=[name[5:] for name in present],
             empty=EMPTY,
+            posterior=True,
         )
         axes.set_title(shorten(f"by {judge}", 44) if len(judges) > 1 else "")
     for axes in grid[len(parts) :]:
@@ -190,7 +196,8 @@ def preference_matrix(frame: pd.DataFrame, *, footer: str = "P(row is preferred 
     cell = min(0.42, (WIDTH - 2.4) / count)
     figure = canvas(count * min(cell, 0.3) + 1.7, width=min(WIDTH, count * cell + 2.4))
     axes = figure.subplots()
-    draw_heat_map(axes, values, rows=[str(name) for name in frame.index], columns=[""] * count, words=words)
+    names = [str(name) for name in frame.index]
+    draw_heat_map(axes, values, rows=names, columns=[""] * count, words=words, posterior=True)
     axes.set_xticks(np.arange(count) + 0.5, short_names(frame.columns, 20), rotation=60, ha="left", fontsize=7.8)
     footnote(figure, footer)
     return figure

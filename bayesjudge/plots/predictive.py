@@ -110,8 +110,7 @@ def _panel(axes: Axes, part: pd.DataFrame) -> None:
     flagged = part["flagged"].to_numpy(dtype=bool)
     for row in y[flagged]:
         axes.axhspan(row - 0.5, row + 0.5, color=FLAG, alpha=0.1, linewidth=0)
-    for row in y[1:]:
-        axes.axhline(row - 0.5, color=GRID, linewidth=0.6)
+    axes.hlines(y[1:] - 0.5, 0, 1, transform=axes.get_yaxis_transform(), colors=GRID, linewidth=0.6)
     axes.hlines(y - 0.17, part["lower"], part["upper"], colors=BAYES[0], linewidth=2.2, label="posterior predictive")
     axes.plot(part["mean"], y - 0.17, linestyle="none", marker="o", markersize=3.6, color=BAYES[0])
     if part["bootstrap_lower"].notna().any():

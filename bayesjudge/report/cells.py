@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -20,8 +20,7 @@ LONG = 24
 FLAGS = ("flagged", "prior_sensitive")
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """Words of a cell, and the number it is sorted by (empty where there is none)."""
 
     text: str
@@ -70,7 +69,13 @@ def grid_of(table: Table) -> Grid:
 def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
     spec = table.number_format if isinstance(table.number_format, str) else table.number_format.get(name, ".3f")
     words = {"method": method_words, "estimand": _estimand}.get(name, partial(cell_of, spec=spec))
-    return [Cell(words(value), _value(value)) for value in column]
+    values = column.tolist()
+    # Most cells of a long table are numbers or one of a few texts, and there may be a hundred thousand.
+    if column.dtype == float:
+        plain = [Cell(number(value, spec), f"{value:.7g}") if math.isfinite(value) else None for value in values]
+        return [cell or Cell(words(value), _value(value)) for cell, value in zip(plain, values, strict=True)]
+    texts = {value: Cell(words(value), "") for value in {value for value in values if isinstance(value, str)}}
+    return [texts[value] if isinstance(value, str) else Cell(words(value), _value(value)) for value in values]
 
 
 def _estimand(name: str) -> str:
@@ -80,10 +85,11 @@ def _estimand(name: str) -> str:
 
 def _kinds(column: pd.Series, name: str, *, more: bool) -> str:
     """Kinds of a column, as `Grid` has them."""
-    chances = any(isinstance(value, Chance) for value in column)
+    mixed = column.tolist() if column.dtype == object else []
+    chances = any(isinstance(value, Chance) for value in mixed)
     numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     found = {
-        "number": numbers or chances or any(isinstance(value, Interval) for value in column),
+        "number": numbers or chances or any(isinstance(value, Interval) for value in mixed),
         "bayes": chances or is_bayesian(name),
         "chance": chances,
         "more": more,
@@ -130,7 +136,9 @@ def _value(value: Any) -> str:
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return ""
-    return repr(value) if math.isfinite(value) else f"{'-' * (value < 0)}Infinity"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.7g}" if math.isfinite(value) else f"{'-' * (value < 0)}Infinity"
 
 
 def _heading(name: str) -> str:

@@ -6,7 +6,7 @@ import html
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -260,21 +260,24 @@ class Comparison:
         """The report, not yet written: made of the answer as it is stored, so that a loaded one has the same."""
         from bayesjudge.report.citing import citation_of
 
-        page: Page = self._layout("page")(self.stored())
-        return replace(page, citation=citation_of(self, page.question), stored=self.to_json())
+        text, stored = self._stored
+        page: Page = self._layout("page")(stored)
+        return replace(page, citation=citation_of(self, page.question), stored=text)
 
     def screen(self, width: int) -> Sequence[Table | str]:
         """Tables and lines for a terminal of some width, of the answer as it is stored."""
         from bayesjudge.report.decision import decision_screen
 
-        stored = self.stored()
+        _, stored = self._stored
         return [*self._layout("screen")(stored, width), *decision_screen(stored, width)]
 
-    def stored(self) -> Comparison:
-        """The answer as `load_answer` reads it."""
+    @cached_property
+    def _stored(self) -> tuple[str, Comparison]:
+        """The answer as JSON, and as `load_answer` reads it."""
         from bayesjudge.report.stored import from_dict
 
-        return from_dict(json.loads(self.to_json()))
+        text = self.to_json()
+        return text, from_dict(json.loads(text))
 
     def _layout(self, kind: str) -> Callable[..., Any]:
         """The function that lays this question's answers out, imported when it is needed: drawing takes long."""

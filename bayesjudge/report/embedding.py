@@ -1,4 +1,4 @@
-"""The stored answer inside its page: compressed JSON in an element that does nothing."""
+"""The stored answer inside its page, and rows of long tables: compressed JSON in elements that do nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def packed(text: str) -> str:
     >>> unpacked(f'<script type="text/plain" id="{ELEMENT}">{packed("{}")}</script>')
     '{}'
     """
-    return base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(text.encode("utf-8"))).decode("ascii")
 
 
 def unpacked(page: str) -> str:

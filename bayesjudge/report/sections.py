@@ -183,7 +183,7 @@ def checks_section(answer: Comparison) -> Section:
             shown=MOST_COLUMNS,
         )
         for name, frame in checks.items()
-        if name not in {"mixing", "judges", DECISION, VALUE}
+        if len(frame) and name not in {"mixing", "judges", DECISION, VALUE}
     ]
     return Section(title="Checks", text=text, figures=figures, tables=tables, folded=True)
 

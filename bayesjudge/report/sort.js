@@ -1,5 +1,8 @@
 "use strict";
-// Without scripts the page is complete: unsorted, with every column and every table open to the mouse alone.
+// Without scripts the page is unsorted, with every column, but without the rows of its longest tables.
+for (const rows of document.querySelectorAll("script.rows")) {
+  rows.parentNode.addEventListener("toggle", () => fill(rows), { once: true });
+}
 for (const table of document.querySelectorAll("table.sortable")) sortable(table);
 for (const table of document.querySelectorAll("table:has(.more)")) compact(table);
 for (const region of document.querySelectorAll(".scroll")) new ResizeObserver(() => reachable(region)).observe(region);
@@ -70,15 +73,39 @@ for (const stored of document.querySelectorAll("#stored-answer")) {
   button.type = "button";
   button.className = "action";
   button.textContent = "Download the answer (JSON)";
-  button.addEventListener("click", () => download(stored.textContent));
+  button.addEventListener("click", () => download(stored));
   document.querySelector(".download").append(button);
 }
 
+function unfolded(element) {
+  const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
+}
+
+// Rows of a long table lie in the page like the answer, until its fold is opened.
+async function fill(packed) {
+  const { kinds, texts, values } = await unfolded(packed).json();
+  const table = packed.parentNode.querySelector("table");
+  const headings = [...table.tHead.rows[0].cells];
+  const rows = kinds.map((kind, place) => {
+    const row = document.createElement("tr");
+    row.className = kind;
+    headings.forEach((heading, k) => {
+      const cell = document.createElement(k || heading.className ? "td" : "th");
+      if (cell.tagName === "TH") cell.scope = "row";
+      cell.className = heading.className || (texts[k][place].length > 48 ? "long" : "");
+      if (values[k][place]) cell.dataset.value = values[k][place];
+      cell.textContent = texts[k][place];
+      row.append(cell);
+    });
+    return row;
+  });
+  table.tBodies[0].append(...rows);
+}
+
 async function download(packed) {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const unfolded = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await new Response(unfolded).blob());
+  link.href = URL.createObjectURL(await unfolded(packed).blob());
   link.download = "answer.json";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);

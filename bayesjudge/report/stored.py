@@ -17,6 +17,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.embedding import unpacked
+from bayesjudge.text import json_visible
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -65,9 +66,13 @@ def load_answer(path: str | PathLike[str]) -> Comparison:
     except (OSError, ValueError) as error:
         raise UsageError(f"{str(file)!r} cannot be read ({error}); {fix}") from error
     try:
-        return from_dict(json.loads(unpacked(text) if text[:15].lower() == "<!doctype html>" else text))
+        found = json.loads(unpacked(text) if text[:15].lower() == "<!doctype html>" else text)
+        answer = from_dict(found)
+        # What it is made of need not be made again.
+        vars(answer)["_stored"] = (json_visible(json.dumps(found, ensure_ascii=False)), answer)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise UsageError(f"{str(file)!r} is not an answer of bayesjudge ({error}); {fix}") from error
+    return answer
 
 
 def from_dict(found: Mapping[str, Any]) -> Comparison:

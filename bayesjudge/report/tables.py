@@ -101,17 +101,19 @@ def comparison_table(
     [{'unit': 'a', 'MLE': Interval(point=5.0, lower=4.0, upper=inf)}]
     """
     chosen = select(estimates, estimand=estimand, methods=methods)
-    rows = chosen.frame.drop_duplicates(["label", "method"]).set_index(["label", "method"])
-    values = zip(rows["point"], rows["lower"], rows["upper"], strict=True)
-    cells = {key: Interval(*value) for key, value in zip(rows.index, values, strict=True)}
+    rows = chosen.frame.drop_duplicates(["label", "method"])
+    keys = zip(rows["label"].tolist(), rows["method"].tolist(), strict=True)
+    values = rows[["point", "lower", "upper"]].to_numpy(dtype=float).tolist()
+    cells = {key: Interval(*value) for key, value in zip(keys, values, strict=True)}
     columns: dict[str, list[object]] = {first: list(chosen.labels)}
     if chosen.truths:
         columns["truth"] = [chosen.truths.get(label, math.nan) for label in chosen.labels]
     for method in chosen.methods:
         columns[method_words(method)] = [cells.get((label, method), "–") for label in chosen.labels]
-    positive = chosen.frame.dropna(subset=["p_positive"]).drop_duplicates("label").set_index("label")
+    positive = chosen.frame.dropna(subset=["p_positive"]).drop_duplicates("label")
     if len(positive):
-        known = {label: Chance(row["p_positive"], row["ess"]) for label, row in positive.iterrows()}
+        chances = map(Chance, positive["p_positive"].tolist(), positive["ess"].tolist())
+        known = dict(zip(positive["label"].tolist(), chances, strict=True))
         columns = _after_bayes(columns, "P(> 0)", [known.get(label, "–") for label in chosen.labels])
     shown = len(columns) - max(len(chosen.methods) - MOST_METHODS, 0)
     return Table(caption=caption, frame=pd.DataFrame(columns), number_format=number_format, folded=folded, shown=shown)

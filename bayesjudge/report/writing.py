@@ -17,7 +17,7 @@ import numpy as np
 from markupsafe import Markup
 
 from bayesjudge.files import write_text
-from bayesjudge.report.cells import grid_of
+from bayesjudge.report.cells import Grid, grid_of
 from bayesjudge.report.embedding import ELEMENT, packed
 from bayesjudge.report.page import STATUSES, Page
 from bayesjudge.text import visible
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-#: Fits whose manifests are printed on paper.
-MOST_FITS = 4
+#: Rows of a folded table that are written as they are; those of a longer one are packed until it is opened.
+MOST_ROWS = 200
+#: Fits whose manifests are printed on paper, and reasons of a failed gate.
+MOST_FITS, MOST_REASONS = 2, 4
 #: Blanks at which no line may break.
 _WHOLE = re.compile(r"(?<=[<>]) (?=\.\d)|(?<=\d) (?=%)")
 
@@ -62,6 +64,8 @@ def render_page(page: Page) -> str:
         statuses=STATUSES,
         stored=packed(page.stored) if page.stored else "",
         element=ELEMENT,
+        most_rows=MOST_ROWS,
+        most_reasons=MOST_REASONS,
         manifests=_manifests(page.manifest),
         style=Markup(_file("page.css")),  # noqa: S704 - a file of ours
         script=Markup(script),  # noqa: S704 - a file of ours
@@ -101,7 +105,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"grid_of": grid_of, "drawing": _drawing}
+    made.globals |= {"grid_of": grid_of, "drawing": _drawing, "packed_rows": _packed_rows}
     return made
 
 
@@ -116,6 +120,23 @@ def _drawing(svg: str, alt: str, name: str) -> Markup:
     from bayesjudge.report.drawing import inline_svg  # colours are those of figures, which take long to import
 
     return Markup(inline_svg(svg, name=name, alt=visible(alt)))  # noqa: S704 - rebuilt from parsed XML, without scripts
+
+
+def _packed_rows(grid: Grid) -> str:
+    """Kinds of rows, and texts and values of their cells by column, as the page's script unfolds them."""
+    columns = list(zip(*(row.cells for row in grid.rows), strict=True))
+    found = {
+        "kinds": [row.kind for row in grid.rows],
+        "texts": [_all_visible([cell.text for cell in column]) for column in columns],
+        "values": [[cell.value for cell in column] for column in columns],
+    }
+    return packed(json.dumps(found))
+
+
+def _all_visible(texts: list[str]) -> list[object]:
+    """Texts of a column, most of which come again and again."""
+    known = {text: _visible(text) for text in set(texts)}
+    return [known[text] for text in texts]
 
 
 def _file(name: str) -> str:

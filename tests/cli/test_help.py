@@ -56,3 +56,8 @@ def test_descriptions_have_nearly_half_of_80_columns(words: str) -> None:
 @pytest.mark.parametrize("words", OTHERS)
 def test_every_other_command_has_an_example(words: str) -> None:
     assert f"Example: bayesjudge {words}" in " ".join(help_of(words).split())
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_only_python_takes_is_not_in_help(question: str) -> None:
+    assert "in Python" not in re.sub(r"[│\s]+", " ", help_of(question))

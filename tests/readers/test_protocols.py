@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,12 @@ def test_any_log_is_read_under_our_names_and_given_to_any_library(tmp_path: Path
     assert bj.read_verdicts(log).frame["verdict"].tolist() == [1, 0]
     polars = pytest.importorskip("polars")
     assert isinstance(log.to_polars(), polars.DataFrame)
+
+
+def test_without_polars_what_to_install_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(UsageError, match="pip install polars"):
+        bj.read(FRAME).to_polars()
 
 
 def test_a_column_of_several_kinds_is_text_in_arrow() -> None:

@@ -30,9 +30,8 @@ def _answer(question: str) -> Comparison:
         ).verdicts
         # Without labels the posterior is the prior's ridge, of which Laplace's approximation warns and falls back.
         return bj.accuracy(table, compare=False, engine="nuts", draws=100, bootstrap=50)
-    if question == "reliability of many":
-        one = _answer("reliability")
-        return replace(one, estimates=_nine(one.estimates), diagnostics=_nine(one.diagnostics), checks={})
+    if question in {"reliability of many", "accuracy by many"}:
+        return _by_nine(_answer(question.partition(" ")[0]))
     if question == "elo":
         log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=200, judges=1))
         return bj.elo(log.battles, engine="laplace", draws=100)
@@ -41,11 +40,23 @@ def _answer(question: str) -> Comparison:
     return bj.audit(simulate_pairs(seed=1, n=60, verified=40, dimensions=2).pairs, engine="laplace", draws=100)
 
 
-def _nine(rows: Estimates) -> Estimates:
-    """The first judge's rows under nine long names."""
-    mine = rows.frame[rows.frame["judge"] == rows.frame["judge"].iloc[0]]
+def _by_nine(one: Comparison) -> Comparison:
+    """The answer as if nine judges of long names had given that of the first, who are the units of reliability."""
     names = [f"claude-3-judge-2024022{k}" for k in range(9)]
-    return Estimates(pd.concat([mine.assign(unit=name, judge=name) for name in names], ignore_index=True))
+    named = ("judge", "unit") if one.question == "reliability" else ("judge",)
+
+    def many(frame: pd.DataFrame) -> pd.DataFrame:
+        mine = frame[frame["judge"] == frame["judge"].iloc[0]] if len(frame) else frame
+        return pd.concat([mine.assign(**dict.fromkeys(named, name)) for name in names], ignore_index=True)
+
+    return replace(
+        one,
+        estimates=Estimates(many(one.estimates.frame)),
+        diagnostics=Estimates(many(one.diagnostics.frame)),
+        ranks=many(one.ranks) if len(one.ranks) else one.ranks,
+        checks={},
+        settings={**one.settings, "judges": names},
+    )
 
 
 @pytest.fixture

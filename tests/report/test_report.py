@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ from bayesjudge.report import (
 from bayesjudge.report.cells import grid_of
 from bayesjudge.report.drawing import inline_svg
 from bayesjudge.report.sections import first_screen
-from bayesjudge.report.writing import render_excerpt
+from bayesjudge.report.writing import MOST_ROWS, render_excerpt
 
 HOSTILE = '<script>alert(1)</script>"onload="alert(2)" <img src=x onerror=alert(3)> \'}}{{ 7*7 }}'
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -152,9 +154,9 @@ def test_cells_are_sorted_by_their_number_whatever_their_words() -> None:
     cells = [(row.cells[0].text, row.cells[0].value) for row in grid.rows]
     assert cells == [
         ("−0.300 [−0.400, −0.200]", "-0.3"),
-        ("1733.000 [1.000, ∞]", "1733.0"),
+        ("1733.000 [1.000, ∞]", "1733"),
         ("undefined", ""),
-        ("> .999", "1.0"),
+        ("> .999", "1"),
         ("0.250", "0.25"),
         ("–", ""),
         ("b", ""),
@@ -185,6 +187,20 @@ def test_long_tables_are_folded_with_their_size() -> None:
 
     assert "<details" not in folds(10)
     assert "100 rows" in folds(100)
+    assert 'data-value="99"' in folds(100)
+
+
+def test_rows_of_a_table_that_nobody_reads_whole_are_packed() -> None:
+    frame = pd.DataFrame({"name": HOSTILE, "x": [Interval(k, 0, 1) for k in range(MOST_ROWS + 1)]})
+    section = Section(title="s", tables=[Table(caption="rows", frame=frame)])
+    text = render_page(Page(title="t", question="q", sections=[section]))
+    assert f"{MOST_ROWS + 1} rows" in text
+    assert "data-value" not in text
+    found = re.search(r'class="rows">([^<]*)</script>', text)
+    assert found is not None
+    rows = json.loads(zlib.decompress(base64.b64decode(found[1])))
+    assert [rows[part][1][7] for part in ("texts", "values")] == ["7.000 [0.000, 1.000]", "7"]
+    assert set(rows["texts"][0]) == {HOSTILE}
 
 
 def test_bayesian_rows_stand_out() -> None:

@@ -75,6 +75,15 @@ def test_a_page_holds_its_answer_and_how_to_cite_it(answer_to: Ask, question: st
     assert not any("*" in paper for paper in citation.references)
 
 
+@pytest.mark.parametrize("question", [*QUESTIONS, "accuracy by many"])
+def test_what_a_notebook_shows_is_small_and_still(answer_to: Ask, question: str) -> None:
+    shown = answer_to(question)._repr_html_()
+    assert len(shown.encode()) <= 30_000
+    assert "<script" not in shown
+    assert "color-scheme: light dark" in shown
+    assert shown.count("<table") == 1
+
+
 @pytest.mark.parametrize(
     ("inside", "said"),
     [

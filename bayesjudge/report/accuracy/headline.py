@@ -39,6 +39,8 @@ CHOSEN_BY_VERDICT = ("eif[panel-logit,logit]", "eif[logit]", "eif", "mle")
 #: The file to fill in, and options of a command that its reading takes, too.
 SHEET = "to_label.csv"
 READING = ("--column", "--where", "--format", "--set", "--verdict", "--label", "--threshold")
+#: Judges that answer alone, each with a sentence, a column of the first table and tables that are not folded.
+MOST_JUDGES = 3
 #: Models whose rates are named where nothing is labelled.
 MOST_RATES = 4
 
@@ -48,7 +50,7 @@ def headline(answer: Comparison) -> list[str]:
     if not counted(answer, "labelled answers"):
         return _unlabelled(answer)
     judges = list(dict.fromkeys(answer.ranks["judge"]))
-    shown = [PANEL] if PANEL in judges else judges
+    shown = [PANEL] if PANEL in judges else judges[:MOST_JUDGES]
     sentences = [_best(answer, judge, several=len(judges) > 1, first=k == 0) for k, judge in enumerate(shown)]
     refused = [refusal(answer)] if not answer.gate.passed else []
     return [
@@ -79,7 +81,7 @@ def _best(answer: Comparison, judge: str, *, several: bool, first: bool) -> str:
     if rows.empty:
         return f"{who}{'no' if who else 'No'} baseline has an interval for every model either."
     if not answer.gate.passed:
-        who += f"by {method_words(method)}, the best valid baseline here, "
+        who += f"by {method_words(method)}, {'the best valid baseline here, ' if first else ''}"
     row: Any = rows.iloc[0]
     model, prob = rows.index[0], answer.settings["prob"] if first else None
     interval = interval_words(row, prob=prob)
@@ -92,9 +94,12 @@ def _best(answer: Comparison, judge: str, *, several: bool, first: bool) -> str:
 
 
 def _alone(answer: Comparison, judges: list[str]) -> list[str]:
-    """With a panel, whom each judge alone puts first."""
+    """Whom each judge alone puts first, with a panel or where there are too many to say more of each."""
     alone = [judge for judge in judges if judge != PANEL]
-    if PANEL not in judges or not answer.gate.passed:
+    if PANEL not in judges:
+        further = len(judges) - MOST_JUDGES
+        return [f"What {further} more judge{'s' * (further > 1)} say{'s' * (further == 1)} is below."] * (further > 0)
+    if not answer.gate.passed:
         return []
     first = answer.ranks.drop_duplicates("judge").set_index("judge")["model"]
     same = sum(first[judge] == first[PANEL] for judge in alone)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
-from bayesjudge.report.accuracy.headline import PANEL, VALID, accuracies, headline
+from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID, accuracies, headline
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.reading import estimand_in, worth_of_labels
@@ -17,7 +19,6 @@ from bayesjudge.report.tables import comparison_table
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
-    from bayesjudge.estimates import Estimates
     from bayesjudge.report.comparison import Comparison
 
 
@@ -34,8 +35,10 @@ MAIN = (
     "rogan-gladen[shared]",
     "active[panel-logit]",
 )
-#: Judges side by side in the first table, and what is shown of each in the panel's before a click.
-MOST_COLUMNS, MOST_JUDGE_COLUMNS = 3, 6
+#: Columns of the table of a panel's judges before a click.
+MOST_JUDGE_COLUMNS = 6
+#: Judges that figures with a panel for each show; numbers of all judges are in the tables.
+MOST_JUDGES_DRAWN = 4
 #: Panels of the figure that shows every method, one panel a unit.
 MOST_PANELS = 9
 _METHOD = (
@@ -90,7 +93,7 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     judges, estimand = list(dict.fromkeys(answer.ranks["judge"])), estimand_in(answer, "accuracy")
     prob = f"{100 * answer.settings['prob']:g} % intervals"
     if len(judges) > 1 and PANEL not in judges:
-        shown = judges[:MOST_COLUMNS]
+        shown = judges[:MOST_JUDGES]
         found = {judge: accuracies(answer, judge) for judge in shown}
         columns = {f"{method} by {judge}": rows for judge, (method, rows) in found.items()}
         units = list(found[shown[0]][1].index)
@@ -152,15 +155,16 @@ def _differences(answer: Comparison) -> Section | None:
 
 
 def _drawn(answer: Comparison, rows: Estimates, text: str) -> Figure:
-    """Differences by the main methods."""
+    """Differences by the main methods, without those that are undefined for every pair."""
     estimand = estimand_in(answer, "difference")
-    drawing = forest(rows, estimand=estimand, methods=_main_methods(answer, rows, estimand))
+    defined = Estimates(rows.frame[rows.frame["point"].notna()])
+    drawing = forest(rows, estimand=estimand, methods=_main_methods(answer, defined, estimand))
     caption = f"Differences between models on the same items{_whose(rows)}, largest first."
     return figure_of(drawing, caption, f"Forest plot. {text}".rstrip())
 
 
 def _alone(answer: Comparison) -> Section | None:
-    """What each judge alone says, where all of them together answer."""
+    """What each judge alone says, where all of them together answer; or the judges after the first few."""
     _, rows = _together_and_alone(oriented(answer.estimates.where(group=""), answer.ranks["model"]))
     if rows is None:
         return None
@@ -168,15 +172,16 @@ def _alone(answer: Comparison) -> Section | None:
     kinds = [name for kind in ("accuracy", "difference") if (name := estimand_in(answer, kind)) in there]
     figures += [_drawn(answer, rows, "")] if estimand_in(answer, "difference") in kinds else []
     tables = [table for estimand in kinds for table in _side_by_side(answer, rows, estimand)]
-    return Section(title="Each judge alone", tables=tables, figures=figures, folded=True)
+    panel = PANEL in set(answer.ranks["judge"])
+    return Section(title="Each judge alone" if panel else "Further judges", tables=tables, figures=figures, folded=True)
 
 
 def _together_and_alone(overall: Estimates) -> tuple[Estimates, Estimates | None]:
-    """The rows that answer, and those of each judge alone where they are not the same: they have other methods."""
+    """The rows that answer, and those of each judge alone or of the judges after the first few, where there are any."""
     judges = list(dict.fromkeys(overall.frame["judge"]))
-    if PANEL not in judges:
-        return overall, None
-    return overall.where(judge=PANEL), overall.where(judge=[judge for judge in judges if judge != PANEL])
+    shown = [PANEL] if PANEL in judges else judges[:MOST_JUDGES]
+    further = [judge for judge in judges if judge not in shown]
+    return overall.where(judge=shown), overall.where(judge=further) if further else None
 
 
 def _whose(rows: Estimates) -> str:
@@ -227,8 +232,28 @@ def _ranks(answer: Comparison) -> Section | None:
         return None
     best = answer.ranks.iloc[0]
     alt = f"Heat map of rank probabilities; {best['model']} is first with probability {chance(best['p_best'])}."
-    caption = "Posterior probability that each model has each rank."
-    return Section(title="Ranks", figures=[figure_of(rank_probabilities(answer.ranks), caption, alt)], folded=True)
+    ranks, tables = answer.ranks, []
+    shown, of_judges = _drawn_judges(answer, ranks["judge"])
+    if of_judges:
+        whole = ranks[["judge", "model", *(name for name in ranks if str(name).startswith("rank_"))]]
+        chances = whole.map(lambda value: value if isinstance(value, str) else Chance(value))
+        tables = [Table(caption="Probability of each rank, every judge", frame=chances, folded=True)]
+    caption = f"Posterior probability that each model has each rank. {of_judges}".rstrip()
+    drawn = figure_of(rank_probabilities(ranks[ranks["judge"].isin(shown)]), caption, alt)
+    return Section(title="Ranks", figures=[drawn], tables=tables, folded=True)
+
+
+def _drawn_judges(answer: Comparison, judges: Iterable[str]) -> tuple[list[str], str]:
+    """Judges that a figure shows, and which these are where not all: of a panel those that agree most with people."""
+    found, known = list(dict.fromkeys(judges)), answer.checks.get("judges")
+    which = f"the first {MOST_JUDGES_DRAWN} of {len(found)} judges"
+    if known is not None and {"judge", "agreement"} <= set(known):
+        best = known.sort_values("agreement", ascending=False, kind="stable")["judge"]
+        found = [judge for judge in [PANEL, *best] if judge in found]
+        which = f"the {MOST_JUDGES_DRAWN} judges of {len(best)} that agree most with people"
+    if len(found) <= MOST_JUDGES_DRAWN + (PANEL in found):
+        return found, ""
+    return found[: MOST_JUDGES_DRAWN + (PANEL in found)], f"Drawn are {which}; all are in the tables."
 
 
 def _judge(answer: Comparison) -> Section:
@@ -239,9 +264,11 @@ def _judge(answer: Comparison) -> Section:
         "dashed line the judge is no better than a coin."
     )
     bars = "Youden's J on each model, and its difference ΔJ for each pair of models."
+    shown, of_judges = _drawn_judges(answer, quality.where(estimand="youden").frame["judge"])
+    drawn = quality.where(judge=shown)
     figures = [
-        figure_of(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
-        figure_of(youden(quality), bars, f"J and ΔJ with intervals. {stability}"),
+        figure_of(judge_quality(drawn), f"{plane} {of_judges}".rstrip(), f"Judge quality plane. {stability}"),
+        figure_of(youden(drawn), f"{bars} {of_judges}".rstrip(), f"J and ΔJ with intervals. {stability}"),
     ]
     # Of the posteriors that answer, not of those they are compared with.
     worth = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bayesjudge.estimates.table import method_words
+from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import consistency_dots, forest, reliability_diagram, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.report.audit.headline import guard_sentence, headline
 from bayesjudge.report.page import Figure, Page, Section, Table
@@ -60,6 +60,8 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     """What each method would gain on pairs that were hidden from it."""
     overall = answer.estimates.where(group="", estimand=_HELD).frame
     named = overall.assign(words=[method_words(method) for method in overall["method"]])
+    if not answer.gate.passed:  # figures draw these hollow
+        named["note"] = named["note"].where(~named["method"].map(is_bayesian), "not converged")
     columns = {
         words: named[named["estimand"] == estimand].set_index("words")
         for estimand, words in zip(_HELD, ("consistency", "gain"), strict=True)
