@@ -141,10 +141,11 @@ def _within(sample: Any, data: Data) -> dict[str, Any]:
 
 
 def _trials(sample: Any, data: Data) -> dict[str, Any]:
-    """Mean square of trials over that within: 1 where trials do not differ."""
+    """Mean square of trials over that within: 1 where trials do not differ, as where all scores repeat."""
     square = sample["squares"] / np.maximum(np.asarray(data["freedom"]), 1)
+    tiny = np.finfo(float).eps
     return {
-        str(name): square[..., b, 1] / square[..., b, 0]
+        str(name): (square[..., b, 1] + tiny) / (square[..., b, 0] + tiny)
         for b, name in enumerate(data.coords["block"])
         if (np.asarray(data["freedom"])[b] > 0).all()
     }

@@ -135,6 +135,17 @@ def test_all_ties_are_all_equal() -> None:
     np.testing.assert_allclose(found[["point", "lower", "upper"]], 1500, atol=1e-6)
 
 
+def test_models_that_never_differ_have_a_difference_of_width_nought() -> None:
+    """The sandwich's variance of such a difference is 0 but for rounding, on either side of it."""
+    twins = [("a", "x", 0.3), ("b", "x", 0.3), ("x", "y", 0.7), ("y", "a", 0.45), ("y", "b", 0.45)]
+    frame = pd.DataFrame(twins * 3, columns=["model_a", "model_b", "human"]).assign(human=lambda f: f.human.round())
+    frame["item"] = np.repeat(np.arange(3), len(twins)).astype(str)
+    rows = elo_baselines(count_battles(Battles.from_frame(frame))).frame
+    assert rows["lower"].notna().all()
+    same = rows[(rows.estimand == "difference") & rows.unit.isin(["a − b", "b − a"])]
+    np.testing.assert_allclose(same[["point", "lower", "upper"]], 0.0, atol=1e-3)
+
+
 def test_graph_of_a_cycle_is_one_group() -> None:
     graph = comparison_graph(np.array([0, 1, 0]), np.array([1, 2, 2]), np.ones(3), np.array([1, 1, 0]), 4)
     assert (graph.parts, graph.is_finite, graph.part.tolist()) == (1, True, [0, 0, 0, -1])

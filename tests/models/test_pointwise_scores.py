@@ -66,6 +66,15 @@ def test_what_levels_say_is_the_slope_and_the_mean_curvature_of_their_density() 
     np.testing.assert_allclose((p * lean).sum(0), 0.0, atol=1e-14)
 
 
+def test_scores_that_always_repeat_leave_every_statistic_defined() -> None:
+    frame = pd.DataFrame({"item": np.repeat(["p", "q", "r"], 3), "judge": "j", "trial": [0, 1, 2] * 3})
+    data = GAUSSIAN.prepare(Scores.from_frame(frame.assign(score=np.repeat([1.0, 4.0, 2.0], 3))))
+    observed = {name: np.asarray(data[name])[None] for name in data.observations}
+    found = {name: statistic(observed, data) for name, statistic in GAUSSIAN.statistics.items()}
+    assert found["trials against noise"]["j"] == 1.0
+    assert all(np.isfinite(value).all() for values in found.values() for value in values.values())
+
+
 def test_moments_have_the_density_of_the_scores() -> None:
     """Means and squares are sufficient: the density differs from that of the scores by a constant alone."""
     y = np.random.default_rng(0).normal(5, 2, size=(6, 3))

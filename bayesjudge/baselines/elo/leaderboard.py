@@ -165,7 +165,8 @@ def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats,
         _, lower, upper, _ = percentile(used @ fit.replicates[:, known].T, prob=prob)
     else:
         covariance = fit.covariance[np.ix_(known, known)]
-        error = np.sqrt(np.einsum("cm,mk,ck->c", used, covariance, used))
+        # Of two models that share all their battles and never differ it is 0, and rounding may take it below.
+        error = np.sqrt(np.maximum(np.einsum("cm,mk,ck->c", used, covariance, used), 0.0))
         half = t_quantile(prob, fit.df) * error if fit.df > 0 else np.full(len(error), np.inf)
         lower, upper = point - half, point + half
     return point, np.where(defined, lower, -np.inf), np.where(defined, upper, np.inf)
