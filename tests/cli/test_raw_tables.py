@@ -20,8 +20,10 @@ ALONE = "give it to --items in the command on the log of the verdicts"
 NO_LOG = "tables of results cannot be used"
 #: Whether there is an answer is asked, not what it is.
 FEW = ("--draws", "20")
-#: One posterior a judge, of 33, and 80,000 cells, take minutes to hours.
+#: One posterior a judge, of up to 33, and 80,000 cells, take minutes to hours.
 SOME = {
+    ("accuracy", "triviaqa_judges"): ("--judge", "GPT-4", "--judge", "EM"),
+    ("reliability", "mtbench_judgments"): ("--judge", "gpt-4-0613-pairwise"),
     ("accuracy", "trec_llmjudge"): ("--judge", "NISTRetrieval-instruct0", "--judge", "NISTRetrieval-instruct1"),
     ("reliability", "llmbar_judgments"): ("--where", "prompt=Rating"),
 }
