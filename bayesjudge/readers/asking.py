@@ -82,14 +82,16 @@ def refusal(
     parts = read_parts(source, Reading(**choices), taken=columns.values())
     every = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts)
     asked = {name: answer for name, (answer, _) in every.items()}
-    if asked[question].possible:
+    if asked[question].possible or not any(len(part.frame) for part in parts):
         return error
     if error.options and asked[question].commands:
         command = _Log(source=source, gold=gold).command(question, columns, choices)
         options = [one.removeprefix(command).strip() for one in asked[question].commands if one.startswith(command)]
         return _with_options(error, options)
     able = sorted((one for one in asked.values() if one.commands), key=lambda one: not one.possible)
-    text = _lacking(parts[0], asked[question].lacks) if missing else str(error)
+    # With a second file, the problem may be in that one.
+    alone = missing and gold is None and choices.get("items") is None
+    text = _lacking(parts[0], asked[question].lacks) if alone else str(error)
     return UsageError(
         text if able else f"{text} {_alone(parts, columns)}",
         lacks="; ".join(asked[question].lacks),
@@ -155,9 +157,10 @@ class _Log:
             parts = read_parts(self.source, Reading(**chosen), taken=further.values())
             answer, _ = self.asked(question, further, chosen, parts, steps=steps - 1)
             command, tried = (self.command(question, *said) for said in ((columns, choices), (further, chosen)))
-            more = answer.commands[0].removeprefix(tried) if answer.possible else ""
-            ways = [f"{command} {option}{more}" for option in error.options]
-            commands = ways if answer.possible else answer.commands
+            commands = answer.commands
+            if answer.readable and commands:
+                more = commands[0].removeprefix(tried) if commands[0].startswith(tried) else ""
+                commands = [f"{command} {option}{more}" for option in error.options]
             lacks = lacks if commands else answer.lacks
         return QuestionAnswer(
             possible=False, readable=False, why=why, lacks=list(dict.fromkeys(filter(None, lacks))), commands=commands

@@ -131,7 +131,7 @@ def test_peoples_votes_are_no_judges_trials(name: str, tmp_path: Path) -> None:
     path = FIXTURES[name].write(tmp_path)
     assert read_battles(path).frame["human"].notna().all()
     for read in (read_repeats, read_pairs):
-        with pytest.raises(UsageError, match=r"only people judged.*bayesjudge elo"):
+        with pytest.raises(UsageError, match=r"only people judged.*the question is elo"):
             read(path)
     with pytest.raises(UsageError, match="comparisons of two models: the question is elo"):
         read_verdicts(path)
@@ -147,13 +147,13 @@ def test_judges_winners_are_no_votes(name: str, tmp_path: Path) -> None:
 def test_plain_logs_are_sent_to_their_question() -> None:
     single = pd.DataFrame({"item": [1, 1], "model": ["m", "k"], "judge": "j", "verdict": [1, 0]})
     for read in (read_repeats, read_battles):
-        with pytest.raises(UsageError, match="bayesjudge accuracy"):
+        with pytest.raises(UsageError, match="the question is accuracy"):
             read(single)
     # The column that one name has is no candidate for the other.
     with pytest.raises(InputError, match="--column model_b=your_column"):
         read_battles(pd.DataFrame({"item": [1], "model_a": ["m"], "human": [1]}))
     battle = pd.DataFrame({"battle": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "winner": ["a", "b"]})
-    with pytest.raises(UsageError, match="bayesjudge elo"):
+    with pytest.raises(UsageError, match="the question is elo"):
         read_verdicts(battle)
 
 
