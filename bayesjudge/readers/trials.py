@@ -163,11 +163,11 @@ def read_repeats(
 
 
 def _require_no_votes(part: Part, found: Set[str]) -> None:
-    """Counts beside people's decision, of no judge, are how many people decided so."""
+    """Counts in a table of people's decisions, without a judge, are how many people decided so."""
     people = [name for name in found if means_any([name], ["human", *BATTLE_ALIASES["human"][0]])]
     if people and not means_any(found, ["judge", *BATTLE_ALIASES["judge"][0]]):
         raise UsageError(
-            f"{part.name} holds people's votes: n_a and n_b beside {people[0]!r}, and no judge; "
+            f"{part.name} holds people's votes: n_a and n_b with {people[0]!r}, and no judge; "
             "--set judge=NAME states that one judge made these comparisons",
             lacks="a judge's comparisons or scores",
         )

@@ -79,5 +79,5 @@ def test_labels_alone_and_published_results_are_no_log(table: str) -> None:
 def test_counts_of_people_s_votes_are_no_judge_s_trials() -> None:
     code, message = typed("reliability", DATA / "pairwise_mtbench_human" / "mtbench_items.parquet")
     assert code == 2
-    assert "holds people's votes: n_a and n_b beside 'human', and no judge" in message
+    assert "holds people's votes: n_a and n_b with 'human', and no judge" in message
     assert first_command(message)[0] == "elo"
