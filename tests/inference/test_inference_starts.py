@@ -168,7 +168,7 @@ def test_a_density_without_bound_has_no_mode(size: int) -> None:
 
     found = find_starts(density_of(funnel, size), NO_DATA)
     assert found.at.tolist() == [[0] * size]
-    assert found.covariance[0].tolist() == np.eye(size).tolist()
+    assert found.covariance[0].tolist() == (np.eye(size) if size <= MODE_UP_TO else np.ones(size)).tolist()
 
 
 def test_many_dimensions_have_a_mode_and_a_scale_each() -> None:
@@ -187,7 +187,7 @@ def test_many_dimensions_have_a_mode_and_a_scale_each() -> None:
     assert (found.gradient_norm < AT_MODE).all()
     # Within a hundredth of a standard deviation, where a gradient of below 1 stops the search.
     np.testing.assert_allclose((found.at - at) / scale, 0, atol=0.01)
-    np.testing.assert_allclose(np.diagonal(found.covariance, axis1=1, axis2=2), np.tile(scale**2, (2, 1)), rtol=1e-3)
+    np.testing.assert_allclose(found.covariance, np.tile(scale**2, (2, 1)), rtol=1e-3)
     z = place_chains(target, arrays, [np.random.default_rng(k) for k in range(2)], 200, sets).z
     spread = z.std(axis=1) / scale
     # 1,200 standard deviations of 200 draws each: a relative error of .05 apiece.

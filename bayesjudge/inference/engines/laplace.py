@@ -217,7 +217,8 @@ class Round(NamedTuple):
 
 def first_proposal(at: Any, covariance: Any) -> Proposal:
     """The proposal at a mode."""
-    return Proposal(at, np.linalg.cholesky(covariance), np.ones_like(at), np.ones_like(at))
+    root = np.linalg.cholesky(covariance) if covariance.ndim == 2 else np.diag(np.sqrt(covariance))
+    return Proposal(at, root, np.ones_like(at), np.ones_like(at))
 
 
 def round_draws(parameters: int) -> int:
