@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,20 @@ def test_a_table_of_neither_is_refused() -> None:
         read_repeats(pd.DataFrame({"item": ["p"], "length": [3]}))
     with pytest.raises(bj.UsageError, match="trials= "):
         reliability()
+
+
+def test_comparisons_must_be_repeated() -> None:
+    once = pd.DataFrame({"item": ["p", "q", "p"], "judge": ["x", "x", "y"], "winner": ["a", "b", "a"]})
+    with pytest.raises(bj.InputError, match="no item that one judge judged twice"):
+        reliability(once)
+
+
+def test_many_cells_are_said_to_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = sys.modules["bayesjudge.studies.reliability.study"]
+    monkeypatch.setattr(study, "MANY_CELLS", 1)
+    monkeypatch.setattr(study, "run_fits", lambda *_, **__: pytest.fail("sampled before it said so"))
+    with pytest.warns(UserWarning, match="cells take from minutes to hours"), pytest.raises(pytest.fail.Exception):
+        reliability(comparisons(items=2))
 
 
 def test_scores_alone_must_be_repeated() -> None:

@@ -83,8 +83,9 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
     counts = [one for one in (compared, scored) if one is not None]
-    _require_repeats(counts)
-    _warn_of_hours(compared)
+    if compared is not None:  # of scores alone their own job says it
+        _require_repeats(counts)
+        _warn_of_hours(compared)
     further = further_models(options, own=OWN, needs=Model)
     require_distinct(
         [RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *(one.model for one in further)]
@@ -132,7 +133,7 @@ def _require_repeats(counts: Sequence[Tallied | ScoreCounts]) -> None:
     raise InputError([problem])
 
 
-def _warn_of_hours(compared: Tallied | None) -> None:
+def _warn_of_hours(compared: Tallied) -> None:
     """Before it is sampled: the answer comes too late to say so."""
     if isinstance(compared, TrialCounts) and len(compared.n) > MANY_CELLS:
         size = f"{len(compared.judges)} judges, {len(compared.items)} items, {len(compared.conditions)} conditions"
