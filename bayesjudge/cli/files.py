@@ -158,6 +158,10 @@ class RunFiles(VerdictFile):
     example = "before.csv after.csv --gold labels.csv"
     against: Annotated[str, Option("Log of the second run, read as the first.")]
 
+    def refused(self, error: InputError | UsageError) -> InputError | UsageError:
+        """The error as it is: each run's own reader has said what its log lacks."""
+        return error
+
     def tables(self, options: QuestionOptions) -> Mapping[str, Any]:
         """Tables of both runs: verdicts, or battles where these are compared."""
         given = {one.name: getattr(self, one.name) for one in stated(VerdictFile)}

@@ -80,21 +80,22 @@ def refusal(
     if not (kind or error.options) or source == "-":
         return error
     parts = read_parts(source, Reading(**choices), taken=columns.values())
-    every = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts)
-    asked = {name: answer for name, (answer, _) in every.items()}
-    if asked[question].possible or not any(len(part.frame) for part in parts):
+    log = _Log(source=source, gold=gold)
+    own, _ = log.asked(question, columns, choices if question == "accuracy" else _of_rows(choices), parts)
+    if own.possible or not any(len(part.frame) for part in parts):
         return error
-    if error.options and asked[question].commands:
-        command = _Log(source=source, gold=gold).command(question, columns, choices)
-        options = [one.removeprefix(command).strip() for one in asked[question].commands if one.startswith(command)]
+    if error.options and own.commands:
+        command = log.command(question, columns, choices)
+        options = [one.removeprefix(command).strip() for one in own.commands if one.startswith(command)]
         return _with_options(error, options)
-    able = sorted((one for one in asked.values() if one.commands), key=lambda one: not one.possible)
+    every = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts).values()
+    able = sorted((one for one, _ in every if one.commands), key=lambda one: not one.possible)
     # With a second file, the problem may be in that one.
-    alone = missing and gold is None and choices.get("items") is None
-    text = _lacking(parts[0], asked[question].lacks) if alone else str(error)
+    alone = missing and own.lacks and gold is None and choices.get("items") is None
+    text = _lacking(parts[0], own.lacks) if alone else str(error)
     return UsageError(
         text if able else f"{text} {_alone(parts, columns)}",
-        lacks="; ".join(asked[question].lacks),
+        lacks="; ".join(own.lacks),
         instead=[one.commands[0] for one in able],
     )
 

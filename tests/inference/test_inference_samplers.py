@@ -19,7 +19,7 @@ from bayesjudge.inference import Hmc, Nuts, fit
 from bayesjudge.inference.engines.hmc import run_hmc
 from bayesjudge.inference.engines.laplace import run_laplace
 from bayesjudge.inference.engines.nuts import run_nuts
-from bayesjudge.inference.engines.starts import DENSE_UP_TO, EXACT_UP_TO, find_starts
+from bayesjudge.inference.engines.starts import DENSE_UP_TO, EXACT_UP_TO, PROBES, find_starts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, Sets
 
@@ -166,8 +166,11 @@ def test_scales_of_thousands_of_effects_take_no_matrix() -> None:
 
     mode = find_starts(flat_density(potential, size), {"mean": jnp.full(1, 0.5)})
     assert mode.covariance.shape == (1, size)
-    np.testing.assert_allclose(mode.covariance[0, 1:] / scale[1:] ** 2, 1.0, atol=0.9)
-    assert np.median(np.abs(np.log(mode.covariance[0, 1:] / scale[1:] ** 2))) < 0.1
+    # Half of each second derivative couples to the first coordinate: its sign averages out with a deviation of .5/√50,
+    # of which the largest of 4,000 has five, and the middle one two thirds.
+    slip = np.abs(scale[1:] ** 2 / mode.covariance[0, 1:] - 1)
+    assert slip.max() < 5 * 0.5 / np.sqrt(PROBES)
+    assert np.median(slip) < 0.5 / np.sqrt(PROBES)
 
 
 def test_hmc_goes_on_until_its_chains_mixed(third_party: ModuleType) -> None:

@@ -61,9 +61,7 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
     start = np.tile(np.asarray(target.start), (number, 1))
     at = slopes(target.potential, arrays, many)
     mode = find_modes(at, start) if size <= MODE_UP_TO else _rough_modes(at, start)
-    blank = np.tile(np.eye(size) if size <= MODE_UP_TO else np.ones(size), (number, 1, 1)).reshape(
-        mode.covariance.shape
-    )
+    blank = np.broadcast_to(np.eye(size) if size <= MODE_UP_TO else np.ones(size), mode.covariance.shape)
     plain = Mode(start, blank, np.full(number, np.inf), np.zeros(number, dtype=int))
     at_mode = mode.gradient_norm < AT_MODE
     return Mode(*(chosen(at_mode, found, other) for found, other in zip(mode, plain, strict=True)))
