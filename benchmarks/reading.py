@@ -1,7 +1,8 @@
 """What reading costs: a file of promptfoo's nested records, over the bare loop of ``json.loads`` on it.
 
 Processor time of one process each, which take turns: the loop, reading the file's rows (its SHA-256 included), and
-the import alone, which is taken off; the largest memory of reading, on one file and on one four times as large.
+the import alone, which is taken off; the largest memory of reading, on one file and on one four times as large, and how
+much of it is the rows that were read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -22,7 +24,11 @@ from harness.results import holds, report, show
 
 LOOP = "import json, sys\nfor line in open(sys.argv[1]): json.loads(line)"
 IMPORT = "import bayesjudge.readers.parts\nfrom bayesjudge.readers.formats import known_formats\nknown_formats()"
-READ = "import sys\nfrom bayesjudge.readers.parts import read_parts\nread_parts(sys.argv[1])"
+READ = "import sys\nfrom bayesjudge.readers.parts import read_parts\nfound = read_parts(sys.argv[1])"
+#: What a process held at most, of which a system's own count may hold its parent's before it began (Linux); its rows.
+HELD = """
+held = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
+print(int(held) / 1024, found[0].frame.memory_usage(deep=True).sum() / 1024**2)"""
 WORDS = [
     "alpha",
     "beta",
@@ -53,10 +59,12 @@ def main() -> None:
     show(rows, "processor seconds, and the largest memory of reading in megabytes")
     small, large = ([row for row in rows if row["megabytes"] == k * options.megabytes] for k in (1, 4))
     ratio = statistics.median(row["over_the_loop"] for row in small)
+    rest = [statistics.median(row["memory"] - row["rows"] for row in part) for part in (small, large)]
     claims = [
         holds("reading over the loop, imports taken off", ratio, most=1.2),
         holds("largest memory, megabytes", max(row["memory"] for row in small), most=250),
         holds("largest memory of the file four times as large", large[0]["memory"], most=250),
+        holds("largest memory besides the rows read, of that file over the other", rest[1] / rest[0], most=1.1),
     ]
     report("reading", options, facts, must_hold=[] if options.quick else claims, rows=rows)
 
@@ -73,17 +81,30 @@ def _options() -> argparse.Namespace:
 
 def timed(path: Path) -> dict[str, float]:
     """Processor seconds of the three, and what reading holds at most."""
-    (loop, _), (read, memory), (start, _) = (spent(code, path) for code in (LOOP, READ, IMPORT))
-    return {"loop": loop, "read": read, "import": start, "over_the_loop": (read - start) / loop, "memory": memory}
+    loop, read, start = (spent(code, path) for code in (LOOP, READ, IMPORT))
+    memory, rows = map(float, printed(READ + HELD, path).split())
+    return {
+        "loop": loop,
+        "read": read,
+        "import": start,
+        "over_the_loop": (read - start) / loop,
+        "memory": memory,
+        "rows": rows,
+    }
 
 
-def spent(code: str, path: Path) -> tuple[float, float]:
-    """User and system time of a Python process, and its largest memory in megabytes."""
+def spent(code: str, path: Path) -> float:
+    """User and system time of a Python process."""
     child = os.posix_spawn(sys.executable, [sys.executable, "-c", code, str(path)], dict(os.environ))
     _, status, usage = os.wait4(child, 0)
     if status:
         raise SystemExit(f"exit status {status}: {code}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime
+
+
+def printed(code: str, path: Path) -> str:
+    """What a Python process prints."""
+    return subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True).stdout  # noqa: S603 - ours
 
 
 def write_log(path: Path, megabytes: int, *, seed: int) -> int:

@@ -19,8 +19,9 @@ from bayesjudge.readers.values import is_unicode
 
 #: Rows that become cells at a time.
 _ROWS = 1000
-_TEXT = frozenset({str, NoneType})
 _HOLD_TEXT = frozenset({str, dict, list})
+#: What cells of one kind are kept as: a list of Python's own numbers is four times as large, and scattered.
+_KEPT_AS = {str: pa.large_string(), float: pa.float64(), bool: pa.bool_()}
 
 
 class Columns:
@@ -62,10 +63,11 @@ class Columns:
         return self._most is None or name in self._always or len(self._chunks) < self._most
 
     def _packed(self, cells: list[Any], kinds: set[type]) -> Any:
-        """Text and what is missing of it in Arrow, other cells as they are."""
-        if kinds <= _TEXT:
+        """Cells of one kind, and what is missing of them, in Arrow; others as they are."""
+        if (kind := _only(kinds)) in _KEPT_AS:
             try:
-                return pa.array(cells, pa.large_string())
+                # Arrow's own pool keeps a third more than it is asked for where chunks are small.
+                return pa.array(cells, _KEPT_AS[kind], memory_pool=pa.system_memory_pool())
             except UnicodeEncodeError:
                 raise self._no_text() from None
         if kinds & _HOLD_TEXT and not is_unicode(cells):
@@ -94,7 +96,17 @@ class Columns:
         return pd.DataFrame({name: self._column(name) for name in names}, index=index)
 
     def _column(self, name: str) -> Any:
-        chunks = self._chunks[name]
-        if str in self._kinds[name] and self._kinds[name] <= _TEXT:
+        chunks, kinds = self._chunks.pop(name), self._kinds[name]
+        if kinds != {NoneType} and _only(kinds) is str:
             return pa.chunked_array(chunks).to_pandas().array
+        # A missing number is NaN; a missing truth value is none of the two.
+        if kinds == {bool} or (kinds != {NoneType} and _only(kinds) is float):
+            as_one = [chunk.cast(_KEPT_AS[_only(kinds)]) for chunk in chunks]
+            return np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in as_one])
         return [cell for chunk in chunks for cell in (chunk if isinstance(chunk, list) else chunk.to_pylist())]
+
+
+def _only(kinds: Collection[type]) -> type:
+    """The one kind of cells that are there, text where all are missing; `NoneType` for several."""
+    there = set(kinds) - {NoneType}
+    return there.pop() if len(there) == 1 else NoneType if there else str

@@ -19,6 +19,10 @@ from bayesjudge.text import written
 #: Longest text of metadata that is kept: a longer one is no group but an answer or a prompt.
 LONGEST = 200
 _NUMBERS = (bool, int, float)
+#: Words that are hashed at a time.
+_TOGETHER = 2_000
+#: Joins the hashes of two words to one number that knows their order; odd, so that nothing of the first is lost.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def at(value: Any, path: str) -> Any:
@@ -168,17 +172,19 @@ def numbered_answers(frame: pd.DataFrame) -> pd.DataFrame:
     >>> numbered_answers(frame)["answer"].tolist()
     [1, 2, 1]
     """
-    keys = [_hashed(as_words(frame[name])) for name in ("item", "model") if name in frame]
-    first = ~frame.index.duplicated()
-    place = pd.Series(first, index=frame.index).groupby(keys).cumsum()
+    key = np.zeros(len(frame), dtype=np.uint64)
+    for name in ("item", "model"):
+        if name in frame:
+            key = key * _ODD + _hashed(as_words(frame[name]))
+    place = pd.Series(~frame.index.duplicated()).groupby(key).cumsum()
     return frame.assign(answer=place.to_numpy().astype(int))
 
 
 def _hashed(words: pd.Series[Any]) -> NDArray[np.uint64]:
     """A number for each word, some words at a time: a table of all of them would take more than the rows do."""
-    starts = range(0, len(words), 10_000)
-    some = [words.iloc[start : start + 10_000].to_numpy(object) for start in starts]
-    return np.concatenate([pd.util.hash_array(one, categorize=False) for one in some])
+    starts = range(0, len(words), _TOGETHER)
+    some = (words.iloc[start : start + _TOGETHER].to_numpy(object) for start in starts)
+    return np.concatenate([np.empty(0, np.uint64), *(pd.util.hash_array(one, categorize=False) for one in some)])
 
 
 def scalars(values: Any, prefix: str = "") -> dict[str, Any]:

@@ -295,7 +295,8 @@ class Comparison:
         """The answer, one table and the warnings, for a notebook."""
         from bayesjudge.report.writing import render_excerpt
 
-        return render_excerpt(self.page())
+        _, stored = self._stored
+        return render_excerpt(self._layout("page")(stored, excerpt=True))
 
     def show(self, *, height: int = 800) -> Framed:
         """The page inside a notebook, in a frame of that many pixels."""

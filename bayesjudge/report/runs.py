@@ -71,13 +71,13 @@ def runs_screen(answer: Comparison, width: int, *, of_question: Any) -> list[Tab
     return [table, escape(f"{answer.settings['paired']}. Every model and method: --all, --json or the report.")]
 
 
-def runs_page(answer: Comparison, *, of_question: Callable[[Comparison], Page]) -> Page:
+def runs_page(answer: Comparison, *, of_question: Callable[..., Page], excerpt: bool = False) -> Page:
     """The page of the question, begun by what changed between the runs where anything can be said of it."""
     from bayesjudge.report.page import Section
     from bayesjudge.report.page import Table as Shown
     from bayesjudge.report.tables import MOST_COLUMNS
 
-    page, (before, after), rows = of_question(answer), answer.settings["runs"], answer.checks["runs"]
+    page, (before, after), rows = of_question(answer, excerpt=excerpt), answer.settings["runs"], answer.checks["runs"]
     both = Section(
         title="Two runs",
         text=[f"{answer.settings['paired']}."],

@@ -56,12 +56,15 @@ def page_of(
     body: Sequence[Callable[[Comparison], Section | None]],
     places: Mapping[str, Sequence[str]],
     first: tuple[Table, Figure] | None = None,
+    excerpt: bool = False,
 ) -> Page:
     """The page of an answer: its sections, each with the warnings that are about it.
 
-    ``places`` has parts of warnings by the title of the section where they belong; others stay with the answer.
+    ``places`` has parts of warnings by the title of the section where they belong; others stay with the answer, and
+    all do in an excerpt, which has no sections: their tables and figures take longest.
     """
-    sections = [section for part in (decision_section, *body) if (section := part(answer)) is not None]
+    parts_of = () if excerpt else (decision_section, *body)
+    sections = [section for part in parts_of if (section := part(answer)) is not None]
     parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("rows could not be used", READ)}
     placed: dict[str, list[str]] = {}
     for text in [*further_warnings(answer), *dropped_lines(answer)]:

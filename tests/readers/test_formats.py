@@ -242,7 +242,9 @@ def test_lines_keep_what_json_allows_and_only_what_a_format_reads(tmp_path: Path
 def test_tables_of_records_have_the_types_of_all_their_cells(tmp_path: Path) -> None:
     """Columns grow a thousand rows at a time; what comes late counts as what came first."""
     late: dict[str, Any] = {"text": "x", "mixed": 1, "number": 0.5, "late": "new", "list": [1]}
-    records = [{"text": None, "mixed": "a", "number": k, "list": None} for k in range(1000)] + [late] * 1001
+    late |= {"part": 0.25, "score": 0.75, "held": True, "sure": False, "at last": 0.125}
+    early: dict[str, Any] = {"text": None, "mixed": "a", "list": None, "part": None, "score": -0.0, "held": None}
+    records = [{**early, "number": k, "sure": True} for k in range(1000)] + [late] * 1001
     path = tmp_path / "log.jsonl"
     path.write_text("\n".join(map(json.dumps, records)))
     (part,) = read_parts(path)

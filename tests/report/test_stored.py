@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import escape
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -25,6 +26,7 @@ from bayesjudge.report import Comparison, load_answer, render_page
 from bayesjudge.report.embedding import ELEMENT, packed
 from bayesjudge.report.stored import QUESTIONS, from_dict
 from bayesjudge.report.terminal import show_answer
+from bayesjudge.text import visible
 
 type Ask = Callable[[str], Comparison]
 
@@ -82,6 +84,9 @@ def test_what_a_notebook_shows_is_small_and_still(answer_to: Ask, question: str)
     assert "<script" not in shown
     assert "color-scheme: light dark" in shown
     assert shown.count("<table") == 1
+    page = answer_to(question).page()
+    for text in (*page.warnings, *(text for section in page.sections for text in section.warnings)):
+        assert str(escape(visible(text))) in shown
 
 
 @pytest.mark.parametrize(

@@ -94,12 +94,12 @@ def _provider(value: Any) -> str | None:
 
 def _finish(frame: pd.DataFrame) -> pd.DataFrame:
     """A model is a provider, with the prompt where it has several; a repeat is a new answer."""
-    models, prompts = (
-        (frame[name] if name in frame else pd.Series(None, index=frame.index, dtype=object)).fillna(other).astype("str")
-        for name, other in (("model", "model"), ("prompt label", "prompt"))
-    )
-    if prompts.groupby(models.to_numpy()).nunique().max() > 1:
-        models = models + " · " + prompts
+    unnamed = {"model": "model", "prompt label": "prompt"}
+    named = frame.assign(**{name: None for name in unnamed if name not in frame})[list(unnamed)]
+    different = named.drop_duplicates().fillna(unnamed).astype("str")
+    models = named["model"].fillna(unnamed["model"]).astype("str")
+    if different.groupby("model")["prompt label"].nunique().max() > 1:
+        models = models + " · " + named["prompt label"].fillna(unnamed["prompt label"]).astype("str")
     return numbered_answers(frame.assign(model=models).drop(columns="prompt label", errors="ignore"))
 
 

@@ -63,7 +63,7 @@ _ABOUT_JUDGE = (
 )
 
 
-def accuracy_page(answer: Comparison) -> Page:
+def accuracy_page(answer: Comparison, *, excerpt: bool = False) -> Page:
     """The report of an accuracy study, not yet written."""
     names = list(dict.fromkeys(answer.ranks["model"]))
     return page_of(
@@ -85,6 +85,7 @@ def accuracy_page(answer: Comparison) -> Page:
             _method,
         ),
         places={"The judge": _ABOUT_JUDGE, "The panel of judges": ("judges err together",)},
+        excerpt=excerpt,
     )
 
 

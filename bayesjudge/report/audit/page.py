@@ -39,7 +39,7 @@ _METHOD = (
 )
 
 
-def audit_page(answer: Comparison) -> Page:
+def audit_page(answer: Comparison, *, excerpt: bool = False) -> Page:
     """The report of an audit, not yet written."""
     return page_of(
         answer,
@@ -53,6 +53,7 @@ def audit_page(answer: Comparison) -> Page:
             "What drives distrust": ("no single feature",),
             "How the answer moves": ("no sensitivity to",),
         },
+        excerpt=excerpt,
     )
 
 

@@ -50,7 +50,7 @@ MOST_RANKED = 25
 MOST_METHODS = 5
 
 
-def elo_page(answer: Comparison) -> Page:
+def elo_page(answer: Comparison, *, excerpt: bool = False) -> Page:
     """The report of an Elo study, not yet written."""
     names = set(answer.ranks["model"])
     scale = "human votes" if counted(answer, "human votes") else "judges' verdicts"
@@ -62,6 +62,7 @@ def elo_page(answer: Comparison) -> Page:
         first=_first(answer),
         body=(_leaderboard, _differences, _beats, _clusters, _judges, _held_out, checks_section, _tables, _method),
         places={"The judges": ("judge ",), "The votes": ("judge ",)},
+        excerpt=excerpt,
     )
 
 

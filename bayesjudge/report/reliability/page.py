@@ -79,7 +79,7 @@ MOST_UNITS = 30
 MOST_BARS, LEAST_ITEMS, MOST_JUDGES = 90, 8, 3
 
 
-def reliability_page(answer: Comparison) -> Page:
+def reliability_page(answer: Comparison, *, excerpt: bool = False) -> Page:
     """The report of a reliability study, not yet written."""
     return page_of(
         answer,
@@ -101,6 +101,7 @@ def reliability_page(answer: Comparison) -> Page:
             _method,
         ),
         places={"Scores": ("scores",)},
+        excerpt=excerpt,
     )
 
 
