@@ -114,7 +114,7 @@ def run_trials(
         from bayesjudge.files import write_text
         from bayesjudge.readers import read_repeats
         from bayesjudge.report.reliability.headline import plan_sentences
-        from bayesjudge.studies import reliability
+        from bayesjudge.studies.reliability import reliability
 
         _require_free(out)
         columns = mapping(column, "--column", "outcome=winner")

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
@@ -22,7 +23,7 @@ from bayesjudge.options.option import Options, Stated, alternatives, stated
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
-    from bayesjudge.studies import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +73,9 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
             log = source(**where)
             tables = log.tables(checked)
             # JAX and what goes with it take seconds to import: what is wrong with a file is said before.
-            import bayesjudge.studies
             from bayesjudge.report.early import StoppedEarly, show_early
 
-            ask = getattr(bayesjudge.studies, question)
+            ask = getattr(import_module(f"bayesjudge.studies.{question}"), question)
             try:
                 answer = ask(**{**chosen, **tables}, tune=tune, progress=not delivery.quiet)
             except StoppedEarly as stop:

@@ -22,7 +22,7 @@ from bayesjudge.text import visible
 
 if TYPE_CHECKING:
     from bayesjudge.files import Job
-    from bayesjudge.studies import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: What a shell reports of a command that Ctrl-C ended.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
@@ -18,24 +16,6 @@ from bayesjudge.text import visible
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "bayesjudge", "text.parse_math": False}
 _ID = re.compile(r'(id="|url\(#|href="#)([a-z][0-9a-f]{10})(?=[")])')
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
-
-
-@contextmanager
-def _laid_out(figure: Figure) -> Iterator[None]:
-    """The layout done once and then switched off: a figure that has one is drawn twice when it is saved."""
-    engine = figure.get_layout_engine()
-    if engine is None:
-        yield
-        return
-    canvas = figure.canvas
-    FigureCanvasSVG(figure)
-    engine.execute(figure)
-    figure.set_layout_engine("none")
-    try:
-        yield
-    finally:
-        figure.set_layout_engine(engine)
-        figure.set_canvas(canvas)
 
 
 def to_svg(figure: Figure) -> str:
@@ -58,12 +38,15 @@ def to_svg(figure: Figure) -> str:
     >>> to_svg(Figure(figsize=(1, 1))).startswith("<svg")
     True
     """
-    buffer = io.StringIO()
+    buffer, canvas = io.StringIO(), figure.canvas
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         # The reader's browser has the glyphs that the font used here for measuring may lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        with _laid_out(figure):
-            figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
+        try:
+            # `savefig` draws a figure twice where it has a layout, which one drawing does as it goes.
+            FigureCanvasSVG(figure).print_svg(buffer, metadata=_NO_METADATA)  # type: ignore[no-untyped-call]
+        finally:
+            figure.set_canvas(canvas)
     # Figures are drawn without tabs or the like, so that any of them came with somebody's name.
     text = visible(buffer.getvalue())
     # The layout's last bits differ from run to run, and matplotlib's ids are digests of them.

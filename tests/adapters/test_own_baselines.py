@@ -16,7 +16,7 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.options import AccuracyOptions
-from bayesjudge.studies import accuracy
+from bayesjudge.studies.accuracy import accuracy
 from bayesjudge.tables import Verdicts
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "own_baseline.py"

@@ -21,7 +21,7 @@ from bayesjudge.cli.running import finish, plain_messages
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import LaplaceFallbackWarning
-from bayesjudge.studies import json_schema
+from bayesjudge.report import json_schema
 
 #: As in tests/studies/test_study.py, so that both compile the same programs.
 CHEAP = (

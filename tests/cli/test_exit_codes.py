@@ -13,8 +13,7 @@ from commands import run
 
 from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.report import Page
-from bayesjudge.studies import json_schema
+from bayesjudge.report import Page, json_schema
 
 #: As in tests/studies/test_study.py, so that both compile the same programs.
 CHEAP = (

@@ -13,7 +13,7 @@ from bayesjudge.cli.questions import _offered, as_typed
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.options import AccuracyOptions, EloOptions
-from bayesjudge.studies import Comparison
+from bayesjudge.report import Comparison
 
 SAID = {
     "more draws, for instance draws=600": "more draws, for instance --draws 600",

@@ -18,7 +18,9 @@ from bayesjudge.options import AccuracyOptions, CompareOptions
 from bayesjudge.report import Comparison
 from bayesjudge.report.stored import from_dict
 from bayesjudge.report.writing import render_page
-from bayesjudge.studies import accuracy, elo, reliability
+from bayesjudge.studies.accuracy import accuracy
+from bayesjudge.studies.elo import elo
+from bayesjudge.studies.reliability import reliability
 from bayesjudge.tables import Verdicts
 
 SYSTEMS = ("old", "new", "small")

@@ -101,7 +101,7 @@ def test_rows_in_closed_form_are_there_before_jax_is(tmp_path: Path) -> None:
     """Importing JAX takes longer than counting, all baselines and a bootstrap together."""
     code = f"""
 import sys
-import bayesjudge.studies
+import bayesjudge.studies.accuracy
 from bayesjudge.datasets import simulate_verdicts
 
 def sampled(*_, **__):

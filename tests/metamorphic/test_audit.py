@@ -17,7 +17,7 @@ import pytest
 
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.readers import read_pairs
-from bayesjudge.studies import audit
+from bayesjudge.studies.audit import audit
 from bayesjudge.studies.audit.guard import fast_audit
 from bayesjudge.tables import Pairs
 

@@ -8,7 +8,7 @@ import pytest
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.planning.labels.half_width import labels_for_half_width
-from bayesjudge.studies import accuracy
+from bayesjudge.studies.accuracy import accuracy
 
 
 def test_the_number_solves_for_the_half_width() -> None:

@@ -13,7 +13,9 @@ from bayesjudge.errors import InputError
 from bayesjudge.readers import read_battles, read_pairs, read_verdicts
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.sections import LABELS
-from bayesjudge.studies import accuracy, audit, elo
+from bayesjudge.studies.accuracy import accuracy
+from bayesjudge.studies.audit import audit
+from bayesjudge.studies.elo import elo
 
 FRAME = pd.DataFrame(
     {

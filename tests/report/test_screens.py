@@ -271,6 +271,7 @@ def test_columns_that_fit_are_not_cut_and_leave_the_names_room(width: int) -> No
 def test_a_notebook_shows_the_answer_and_its_page_in_a_frame(monkeypatch):
     stub = Page(title="t", question="q", headline=['<b>"best"</b>'])
     monkeypatch.setattr(Comparison, "page", lambda _: stub)
+    monkeypatch.setattr(Comparison, "_layout", lambda *_: lambda _, *, excerpt: stub if excerpt else None)
     answer = answer_of(["a", "b"])
     assert "&lt;b&gt;" in answer._repr_html_()
     shown = answer.show(height=321)._repr_html_()

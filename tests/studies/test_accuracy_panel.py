@@ -17,9 +17,9 @@ from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.plots import error_correlation_matrix
+from bayesjudge.report import json_schema
 from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.report.comparison import Comparison
-from bayesjudge.studies import json_schema
 from bayesjudge.studies.accuracy.study import _votes
 from bayesjudge.tables import Verdicts
 

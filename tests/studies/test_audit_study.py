@@ -32,8 +32,9 @@ from bayesjudge.models.verdict_agreement.block_logistic import fit_blocks
 from bayesjudge.models.verdict_agreement.features import features
 from bayesjudge.plots import consistency_dots, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.readers import read_battles, read_pairs
+from bayesjudge.report import Comparison, json_schema
 from bayesjudge.report.terminal import show_answer
-from bayesjudge.studies import Comparison, audit, json_schema
+from bayesjudge.studies.audit import audit
 from bayesjudge.studies.audit.folds import make_folds
 from bayesjudge.studies.audit.guard import fast_audit, guard_of
 from bayesjudge.studies.audit.held_out import compare_methods

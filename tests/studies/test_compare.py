@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import bayesjudge as bj
 from bayesjudge import cli
 from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_verdicts
-from bayesjudge.studies import json_schema
+from bayesjudge.report import json_schema
 
 #: As in tests/studies/test_study.py, so that both compile the same programs.
 CHEAP: dict[str, Any] = {"engine": "laplace", "pooling": "shared", "draws": 300, "bootstrap": 0}

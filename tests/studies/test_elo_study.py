@@ -21,9 +21,8 @@ from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.options import EloOptions
-from bayesjudge.report import render_page
+from bayesjudge.report import Comparison, json_schema, render_page
 from bayesjudge.report.terminal import show_answer
-from bayesjudge.studies import Comparison, json_schema
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import ESTIMAND, predict_held_out, scores_of
 from bayesjudge.tables import Battles

@@ -24,10 +24,11 @@ from bayesjudge.counts.trials import count_trials
 from bayesjudge.estimates import Estimates
 from bayesjudge.options import ReliabilityOptions
 from bayesjudge.readers import read_repeats
+from bayesjudge.report import json_schema
 from bayesjudge.report.reliability.headline import plan_sentences
 from bayesjudge.report.reliability.terminal import reliability_screen
 from bayesjudge.report.terminal import show_answer
-from bayesjudge.studies import json_schema, reliability
+from bayesjudge.studies.reliability import reliability
 from bayesjudge.studies.reliability.tables import arranged
 
 #: Of the simulated judges: P(first wins) − P(second wins) where no response is better.

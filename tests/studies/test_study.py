@@ -25,9 +25,9 @@ from bayesjudge.errors import EngineError, InputError, UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.options import AccuracyOptions
+from bayesjudge.report import json_schema
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.reading import shared_calibration
-from bayesjudge.studies import json_schema
 from bayesjudge.studies.accuracy.fits import JudgeFits
 from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.study import _even, _joint_gate
