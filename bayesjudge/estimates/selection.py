@@ -94,11 +94,11 @@ def select(
     frame = _matching(estimates.frame, "estimand", [estimand])
     if units is not None:
         frame = _matching(frame, "unit", units)
-    wanted = None if methods is None else _expand(methods, frame["method"])
+    wanted = None if methods is None else _expand(methods, frame["method"].unique())
     if wanted is not None:
         frame = _matching(frame, "method", wanted)
     frame = frame.assign(label=_labels(frame))
-    order = bayes_first(frame["method"] if wanted is None else wanted)
+    order = bayes_first(frame["method"].unique() if wanted is None else wanted)
     points = _leading_points(frame, order)
     signed = estimand.startswith(("difference", "delta_"))
     kept = points.index
@@ -115,7 +115,7 @@ def select(
 
 
 def _matching(frame: pd.DataFrame, column: str, wanted: Sequence[str]) -> pd.DataFrame:
-    present = list(dict.fromkeys(frame[column]))
+    present = list(frame[column].unique())
     unknown = [value for value in wanted if value not in present]
     if unknown or not wanted:
         raise UsageError(f"no {column} {unknown[0] if unknown else ''!r} to draw; there are {present}")
@@ -148,4 +148,4 @@ def _leading_points(frame: pd.DataFrame, order: Sequence[str]) -> pd.Series:
     single = frame.drop_duplicates(["label", "method"]).dropna(subset=["point"])
     place = {method: k for k, method in enumerate(order)}
     first = single.iloc[np.argsort(single["method"].map(place).to_numpy(), kind="stable")].drop_duplicates("label")
-    return first.set_index("label")["point"].reindex(list(dict.fromkeys(frame["label"])))
+    return first.set_index("label")["point"].reindex(frame["label"].unique())

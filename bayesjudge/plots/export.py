@@ -39,6 +39,8 @@ def to_svg(figure: Figure) -> str:
     True
     """
     buffer, canvas = io.StringIO(), figure.canvas
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if not axis.get_label_text()):
+        axis.set_label_coords(0, 0)  # or every tick is measured, again and again, to place a label that is empty
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         # The reader's browser has the glyphs that the font used here for measuring may lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")

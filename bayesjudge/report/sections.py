@@ -153,7 +153,7 @@ def dropped_lines(answer: Comparison) -> list[str]:
 
 
 def checks_section(answer: Comparison) -> Section:
-    """Predictive checks, comparisons, prior sensitivity and mixing, with every table in full."""
+    """Predictive checks, comparisons, prior sensitivity and, where the gate failed, mixing; every table in full."""
     checks, figures, text = answer.checks, [], []
     if "predictive" in checks:
         flagged = int(checks["predictive"]["flagged"].sum())
@@ -171,7 +171,7 @@ def checks_section(answer: Comparison) -> Section:
         moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
         move = "moves" if moved == 1 else "move"
         text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands {move} with the prior.")
-    if "mixing" in checks:
+    if "mixing" in checks and not answer.gate.passed:
         caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
         alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
         mixing = checks["mixing"]
@@ -193,8 +193,8 @@ def checks_section(answer: Comparison) -> Section:
 
 def without_constants(frame: pd.DataFrame) -> pd.DataFrame:
     """A table without columns that are empty, and without a method or judge that all rows share."""
-    empty = [name for name in frame if frame[name].isna().all() or (frame[name].astype(str) == "").all()]
-    same = [name for name in ("method", "judge", "group") if name in frame and len(set(frame[name])) == 1]
+    empty = [name for name in frame if frame[name].isna().all() or (frame[name] == "").all()]
+    same = [name for name in ("method", "judge", "group") if name in frame and len(frame[name].unique()) == 1]
     return frame.drop(columns=[name for name in {*empty, *same} if len(frame)])
 
 

@@ -51,7 +51,7 @@ def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None =
 
 
 def _is_empty(column: pd.Series) -> bool:
-    return bool(column.isna().all() or (column.astype(str) == "").all())
+    return bool(column.isna().all() or (column == "").all())
 
 
 def comparison_table(

@@ -113,7 +113,9 @@ def _visible(value: object) -> object:
     """Text from outside as it may be shown, bounds and percentages unbroken; markup of ours, and all else, as it is."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return _WHOLE.sub("\u00a0", visible(value))
+    shown = visible(value)
+    # A page has tens of thousands of cells, and few of them a bound or a percentage.
+    return _WHOLE.sub("\u00a0", shown) if " %" in shown or " ." in shown else shown
 
 
 def _drawing(svg: str, alt: str, name: str) -> Markup:

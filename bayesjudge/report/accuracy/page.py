@@ -38,7 +38,7 @@ MAIN = (
 #: Columns of the table of a panel's judges before a click.
 MOST_JUDGE_COLUMNS = 6
 #: Judges that figures with a panel for each show; numbers of all judges are in the tables.
-MOST_JUDGES_DRAWN = 4
+MOST_JUDGES_DRAWN = 3
 #: Panels of the figure that shows every method, one panel a unit.
 MOST_PANELS = 9
 _METHOD = (
@@ -179,7 +179,7 @@ def _alone(answer: Comparison) -> Section | None:
 
 def _together_and_alone(overall: Estimates) -> tuple[Estimates, Estimates | None]:
     """The rows that answer, and those of each judge alone or of the judges after the first few, where there are any."""
-    judges = list(dict.fromkeys(overall.frame["judge"]))
+    judges = list(overall.frame["judge"].unique())
     shown = [PANEL] if PANEL in judges else judges[:MOST_JUDGES]
     further = [judge for judge in judges if judge not in shown]
     return overall.where(judge=shown), overall.where(judge=further) if further else None
@@ -194,19 +194,19 @@ def _whose(rows: Estimates) -> str:
 def _side_by_side(answer: Comparison, overall: Estimates, estimand: str) -> list[Table]:
     """One table a judge: a line for each unit, the main methods first; the others open on a click."""
     tables = []
-    for judge in dict.fromkeys(overall.frame["judge"]):
+    for judge in overall.frame["judge"].unique():
         caption = f"{estimand.capitalize()} by method{by_judge(judge)}"
         part = overall.where(judge=judge)
         main = _main_methods(answer, part, estimand)
-        there = part.where(estimand=estimand).frame["method"]
-        methods = [*main, *(name for name in dict.fromkeys(there) if name not in main and not is_bayesian(name))]
+        there = part.where(estimand=estimand).frame["method"].unique()
+        methods = [*main, *(name for name in there if name not in main and not is_bayesian(name))]
         first = "model" if estimand.startswith("accuracy") else "difference"
         tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption, first=first))
     return tables
 
 
 def _main_methods(answer: Comparison, part: Estimates, estimand: str) -> list[str]:
-    there = set(part.where(estimand=estimand).frame["method"])
+    there = set(part.where(estimand=estimand).frame["method"].unique())
     main = dict.fromkeys([*MAIN, *answer.settings.get("baselines", ())])
     return [name for name in main if name == "bayes:" or name in there]
 
