@@ -85,7 +85,12 @@ class LogFile(Options):
         said = {name: getattr(self, name) for name in Choices.__annotations__ if hasattr(self, name)}
         choices = cast("Choices", {name: value for name, value in said.items() if value})
         gold = getattr(self, "gold", None)
-        return refusal(error, self.question, self.file, columns=self.columns, gold=gold, choices=choices)
+        found = refusal(error, self.question, self.file, columns=self.columns, gold=gold, choices=choices)
+        if found is error or found.instead or found.options or not isinstance(found, UsageError):
+            return found
+        from bayesjudge.cli.other_uses import with_other_use
+
+        return with_other_use(found, self.file, self.columns)
 
     def _require_judges(self, named: str | Sequence[str]) -> None:
         if not named:

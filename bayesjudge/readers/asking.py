@@ -93,11 +93,7 @@ def refusal(
     # With a second file, the problem may be in that one.
     alone = missing and own.lacks and gold is None and choices.get("items") is None
     text = _lacking(parts[0], own.lacks) if alone else str(error)
-    return UsageError(
-        text if able else f"{text} {_alone(parts, columns)}",
-        lacks="; ".join(own.lacks),
-        instead=[one.commands[0] for one in able],
-    )
+    return UsageError(text, lacks="; ".join(own.lacks), instead=[one.commands[0] for one in able])
 
 
 def _with_options(error: InputError | UsageError, options: Sequence[str]) -> InputError | UsageError:
@@ -113,12 +109,10 @@ def _lacking(part: Part, lacks: Sequence[str]) -> str:
     return f"{text}. It has {there}; if one of them is meant, type --column OURS=THAT." if part.tool is None else text
 
 
-def _alone(parts: Sequence[Part], columns: Columns) -> str:
-    """Why a file answers nothing: people's labels are a second file of a log, and a summary is none."""
+def holds_labels(parts: Sequence[Part], columns: Columns | None = None) -> bool:
+    """Whether there are people's labels by item: where no question can be asked, a second file of a log."""
     names = {name for part in parts for name in named_rows(part, columns)}
-    if "item" in names and names & {"label", "human", "human_prefers"}:
-        return "It holds people's labels and no verdicts: give it to --items in the command on the log of the verdicts."
-    return "A log has a row for each verdict, comparison or score; tables of results cannot be used."
+    return "item" in names and bool(names & {"label", "human", "human_prefers"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,9 @@ from bayesjudge.cli.running import TYPED
 QUESTIONS = ("accuracy", "elo", "reliability", "audit")
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 TABLES = sorted(str(path.relative_to(DATA)) for kind in ("parquet", "csv") for path in DATA.glob(f"*/*.{kind}"))
-#: Tables of people's labels, of texts and of published results: no command answers from them alone.
+#: What is said of people's labels, of texts and of published results, from which alone nothing is answered.
 ALONE = "give it to --items in the command on the log of the verdicts"
+TEXTS = "It holds answers that nothing judged"
 NO_LOG = "tables of results cannot be used"
 NO_LOGS = ("votes", "items", "texts", "figures", "leaderboard", "arena_vs_judges")
 #: Whether there is an answer is asked, not what it is.
@@ -42,30 +43,38 @@ def typed(*words: Any) -> tuple[int, str]:
 
 
 def first_command(message: str) -> list[str]:
-    """The words after ``bayesjudge`` of the first command that a message gives."""
-    (line, *_) = [line for line in message.splitlines() if line.strip().startswith(("Type ", "Ask instead: "))]
-    _, _, words = line.partition("bayesjudge ")
+    """The words after ``bayesjudge`` of the first command that a message gives, in a line of its own or as its end."""
+    typed = [line for line in message.splitlines() if line.strip().startswith(("Type ", "Ask instead: "))]
+    line, *_ = typed or [message.strip()]
+    _, _, words = line.rpartition("bayesjudge ")
     return shlex.split(words, comments=True)
+
+
+def written_to(command: str, folder: Path) -> list[str]:
+    """Options after which a command writes into this folder, and nothing where it runs."""
+    judge = ["--batch", str(folder / "requests.jsonl")]
+    return judge if command == "judge" else ["--html", str(folder / "demo.html"), *FEW]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not TABLES, reason="needs the raw tables next to the project")
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_is_answered_or_its_message_gives_a_command_that_answers(question: str, table: str) -> None:
+def test_a_question_is_answered_or_its_message_gives_a_command_that_answers(
+    question: str, table: str, tmp_path: Path
+) -> None:
     log = DATA / table
     code, message = typed(question, log, *SOME.get((question, log.stem), ()), *FEW)
     assert code in {0, 2}, message
     if code == 0:
         return
-    if any(word in log.stem for word in NO_LOGS):
-        if ALONE in message or NO_LOG in message:
-            return
-    else:
-        assert ALONE not in message
-        assert NO_LOG not in message
+    if not any(word in log.stem for word in NO_LOGS):
+        assert not any(said in message for said in (ALONE, TEXTS, NO_LOG))
     assert "Traceback" not in message
     words = first_command(message)
+    if words[0] in {"judge", "demo"}:
+        assert typed(*words, *written_to(words[0], tmp_path))[0] == 0
+        return
     if "ITEMS.csv" in words:
         if not (items := list(log.parent.glob("*_items.parquet"))):
             return  # no one's preferences are known here, and the message states which columns they would have
@@ -80,6 +89,22 @@ def test_labels_alone_and_published_results_are_no_log(table: str) -> None:
     code, message = typed("accuracy", DATA / table)
     assert (code, message.count("\n")) == (2, 1)
     assert (ALONE if "votes" in table else NO_LOG) in message
+    assert first_command(message) == ["demo"]
+
+
+@pytest.mark.skipif(not TABLES, reason="needs the raw tables next to the project")
+def test_labels_lead_to_their_log_and_texts_to_a_judge(tmp_path: Path) -> None:
+    items = DATA / "pairwise_llmbar" / "llmbar_items.parquet"
+    code, message = typed("elo", items)
+    assert (code, ALONE in message) == (2, True)
+    words = first_command(message)
+    assert words[:4] == ["audit", str(items.with_name("llmbar_judgments.parquet")), "--items", str(items)]
+    code, message = typed("elo", items.with_name("llmbar_texts.parquet"))
+    assert (code, TEXTS in message) == (2, True)
+    words = first_command(message)
+    assert words[0] == "judge"
+    assert typed(*words, *written_to("judge", tmp_path))[0] == 0
+    assert (tmp_path / "requests.jsonl").stat().st_size > 1_000_000
 
 
 @pytest.mark.skipif(not TABLES, reason="needs the raw tables next to the project")
