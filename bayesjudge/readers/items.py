@@ -63,7 +63,7 @@ def _twice(rows: Sequence[int]) -> Problem:
         found=f"items on several rows of {WHERE}",
         allowed="one row an item",
         rows=tuple(row + 1 for row in rows),
-        fix="Keep one row of each, for instance what most people said.",
+        fix="Keep one row of each, for instance the majority of the votes.",
     )
 
 
