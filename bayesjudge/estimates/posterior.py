@@ -217,8 +217,9 @@ def differences(draws: xr.DataArray, dim: str, pairs: Sequence[tuple[str, str]] 
 
     names = [str(name) for name in draws[dim].to_numpy()]
     chosen = list(pairs or [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]])
-    parts = [draws.sel({dim: a}, drop=True) - draws.sel({dim: b}, drop=True) for a, b in chosen]
-    labels = [f"{a} − {b}" for a, b in chosen]
-    if not parts:
+    if not chosen:
         return draws.isel({dim: slice(0, 0)}).rename({dim: "pair"})
-    return xr.concat(parts, dim="pair").assign_coords(pair=labels)
+    one, two = (xr.DataArray([names.index(pair[k]) for pair in chosen], dims="pair") for k in (0, 1))
+    values = draws.transpose(dim, ...).drop_vars(dim)
+    gaps = values.isel({dim: one}) - values.isel({dim: two})
+    return gaps.assign_coords(pair=[f"{a} − {b}" for a, b in chosen])

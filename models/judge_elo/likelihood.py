@@ -27,7 +27,9 @@ def numpyro_model(data: Data, prior: InUse) -> None:
     noise = jnp.where(data["present"] > 0, 1.0, 1 / (2 * jnp.pi))
     covariance = jnp.tensordot(scale[one, two], data["gram"], axes=1) + data["known"]
     covariance = covariance + jnp.diag(noise)
-    y = dist.MultivariateNormal(jnp.zeros(data.size("contrast")), covariance_matrix=covariance)
+    mean = jnp.zeros(data.size("contrast"))
+    # NumPyro would compile some thirty programs to look whether a covariance is one.
+    y = dist.MultivariateNormal(mean, covariance_matrix=covariance, validate_args=False)
     numpyro.sample("y", y, obs=data.arrays.get("y"), infer={"event_dims": ("contrast",)})
 
 
