@@ -150,5 +150,5 @@ def test_poolings_are_compared_where_the_table_is_shown(
     def asked(*_: object, compare: bool | None, **__: object) -> None:
         raise UsageError(f"compare={compare}")
 
-    monkeypatch.setattr("bayesjudge.studies.accuracy", asked)
+    monkeypatch.setattr(importlib.import_module("bayesjudge.studies.accuracy"), "accuracy", asked)
     assert f"compare={compared}" in run("accuracy", log, *shown).stderr
