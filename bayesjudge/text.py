@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 
 #: What a terminal or a browser obeys instead of showing: control characters, marks that change the reading
 #: direction, separators of lines; and what no XML may hold, halves of surrogate pairs among them.
@@ -59,18 +58,6 @@ def written(value: object) -> str:
 def number(value: float, spec: str = ".3f") -> str:
     """A number with a real minus, and no sign on a zero."""
     return f"{value:z{spec}}".replace("-", "−")
-
-
-def numbers(values: Sequence[float], spec: str = ".3f") -> list[str]:
-    """Many numbers, each as `number` writes it.
-
-    Examples
-    --------
-    >>> numbers([-0.5, -0.0])
-    ['−0.500', '0.000']
-    """
-    spec = f"z{spec}"
-    return "\n".join([format(value, spec) for value in values]).replace("-", "−").split("\n") if values else []
 
 
 def chance(p: float, draws: float = math.inf) -> str:

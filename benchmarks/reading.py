@@ -2,7 +2,7 @@
 
 Processor time of one process each, which take turns: the loop, reading the file's rows (its SHA-256 included), and
 the import alone, which is taken off; the largest memory of reading, on one file and on one four times as large, and how
-much of it is the rows that were read.
+much of it is the rows that were read (memory as Linux counts it).
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class LogFile(Options):
             return found
         from bayesjudge.cli.other_uses import with_other_use
 
-        return with_other_use(found, self.file, self.columns)
+        return with_other_use(found, self.file, self.columns, choices)
 
     def _require_judges(self, named: str | Sequence[str]) -> None:
         if not named:

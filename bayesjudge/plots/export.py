@@ -38,9 +38,7 @@ def to_svg(figure: Figure) -> str:
     >>> to_svg(Figure(figsize=(1, 1))).startswith("<svg")
     True
     """
-    buffer, canvas = io.StringIO(), figure.canvas
-    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if not axis.get_label_text()):
-        axis.set_label_coords(0, 0)  # or every tick is measured, again and again, to place a label that is empty
+    buffer, canvas, dpi = io.StringIO(), figure.canvas, figure.dpi
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         # The reader's browser has the glyphs that the font used here for measuring may lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
@@ -49,6 +47,7 @@ def to_svg(figure: Figure) -> str:
             FigureCanvasSVG(figure).print_svg(buffer, metadata=_NO_METADATA)  # type: ignore[no-untyped-call]
         finally:
             figure.set_canvas(canvas)
+            figure.dpi = dpi
     # Figures are drawn without tabs or the like, so that any of them came with somebody's name.
     text = visible(buffer.getvalue())
     # The layout's last bits differ from run to run, and matplotlib's ids are digests of them.

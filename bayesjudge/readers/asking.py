@@ -109,7 +109,7 @@ def _lacking(part: Part, lacks: Sequence[str]) -> str:
     return f"{text}. It has {there}; if one of them is meant, type --column OURS=THAT." if part.tool is None else text
 
 
-def holds_labels(parts: Sequence[Part], columns: Columns | None = None) -> bool:
+def holds_labels(parts: Sequence[Part], columns: Columns) -> bool:
     """Whether there are people's labels by item: where no question can be asked, a second file of a log."""
     names = {name for part in parts for name in named_rows(part, columns)}
     return "item" in names and bool(names & {"label", "human", "human_prefers"})

@@ -91,7 +91,7 @@ class Columns:
         return self._kinds[name] == {NoneType}
 
     def frame(self, names: Iterable[str]) -> pd.DataFrame:
-        """These columns; where all that one holds is text, as text. The index is each record's place."""
+        """These columns, once; where all that one holds is text, as text. The index is each record's place."""
         index = pd.Index(np.asarray(self.places), name=ROW)
         return pd.DataFrame({name: self._column(name) for name in names}, index=index)
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.report.page import Chance, Interval, Table
-from bayesjudge.text import chance, number, numbers
+from bayesjudge.text import chance, number
 
 #: Tables longer than this are folded by default.
 LONG = 24
@@ -72,11 +72,8 @@ def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
     values = column.tolist()
     # Most cells of a long table are numbers or one of a few texts, and there may be a hundred thousand.
     if column.dtype == float:
-        shown = numbers(values, spec)
-        return [
-            Cell(text, f"{value:.7g}") if math.isfinite(value) else Cell(words(value), _value(value))
-            for text, value in zip(shown, values, strict=True)
-        ]
+        plain = [Cell(number(value, spec), f"{value:.7g}") if math.isfinite(value) else None for value in values]
+        return [cell or Cell(words(value), _value(value)) for cell, value in zip(plain, values, strict=True)]
     texts = {value: Cell(words(value), "") for value in {value for value in values if isinstance(value, str)}}
     return [texts[value] if isinstance(value, str) else Cell(words(value), _value(value)) for value in values]
 
@@ -129,9 +126,7 @@ def _interval(value: Interval, spec: str) -> str:
         return "undefined"
     if value.lower == math.inf:
         return "cannot be reached"
-    ends = (value.point, value.lower, value.upper)
-    finite = all(map(math.isfinite, ends))
-    point, lower, upper = numbers(ends, spec) if finite else [cell_of(float(end), spec) for end in ends]
+    point, lower, upper = (cell_of(float(number), spec) for number in (value.point, value.lower, value.upper))
     return f"{point} [{lower}, {upper}]"
 
 

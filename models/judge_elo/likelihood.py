@@ -28,7 +28,7 @@ def numpyro_model(data: Data, prior: InUse) -> None:
     covariance = jnp.tensordot(scale[one, two], data["gram"], axes=1) + data["known"]
     covariance = covariance + jnp.diag(noise)
     mean = jnp.zeros(data.size("contrast"))
-    # NumPyro would compile some thirty programs to look whether a covariance is one.
+    # NumPyro would compile some thirty programs to check that this is a covariance.
     y = dist.MultivariateNormal(mean, covariance_matrix=covariance, validate_args=False)
     numpyro.sample("y", y, obs=data.arrays.get("y"), infer={"event_dims": ("contrast",)})
 

@@ -24,7 +24,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.simulation import sbc
 
 TRIALS = simulate_trials(seed=1, items=10, trials=6).trials
-FEW_TRIALS = simulate_trials(seed=1, items=5, trials=6).trials
 PAIRS = simulate_pairs(seed=1, n=120, verified=80, dimensions=2).pairs
 SHORT: dict[str, Any] = {"draws": 300, "tune": 300, "bootstrap": 50}
 ROWS = ["estimand", "unit", "point", "lower", "upper"]
@@ -193,7 +192,7 @@ def test_a_pair_whose_orders_disagree_is_half_consistent() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("function", "table"), [(steady, FEW_TRIALS), (logistic, PAIRS)])
+@pytest.mark.parametrize(("function", "table"), [(steady, TRIALS), (logistic, PAIRS)])
 def test_they_are_calibrated_over_their_priors(function: Any, table: Any) -> None:
     model = as_model(function)
     assert sbc(model, model.prepare(table), replicates=60, seed=1).passed
@@ -219,10 +218,10 @@ def test_a_file_is_simulated_and_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("function", "table"), [(steady, FEW_TRIALS), (logistic, PAIRS)])
+@pytest.mark.parametrize(("function", "table"), [(steady, TRIALS), (logistic, PAIRS)])
 def test_they_are_checked_and_their_slips_found(function: Any, table: Any) -> None:
     # HMC draws all data sets in one program; what the Laplace approximation does not fit is drawn one by one.
-    found = bj.check_model(function, table, replicates=100, mutated=60)
+    found = bj.check_model(function, table, replicates=100, mutated=100)
     assert found.calibration.passed
     assert found.mutations["found"].sum() >= 3  # a sign flipped of what the prior is symmetric about may be none
 

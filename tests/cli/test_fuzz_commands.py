@@ -92,7 +92,7 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("fitted")
-@pytest.mark.parametrize("count", [25, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [25, pytest.param(600, marks=pytest.mark.slow)])
 def test_options_on_values_of_any_type_never_end_in_a_traceback(count: int, tmp_path: Path) -> None:
     ends: Counter[bool] = Counter()
     path = tmp_path / "input.jsonl"

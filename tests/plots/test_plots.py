@@ -295,6 +295,14 @@ def test_models_with_unreliable_k_are_marked() -> None:
     assert "3 with large k" in words(plots.loo_comparison(frame))
 
 
+def test_a_figure_that_was_written_is_as_it_was() -> None:
+    figure = plots.forest(accuracies(), estimand="accuracy")
+    before = (figure.dpi, figure.canvas, figure.get_layout_engine())
+    once = plots.to_svg(figure)
+    assert (figure.dpi, figure.canvas, figure.get_layout_engine()) == before
+    assert plots.to_svg(figure) == once
+
+
 def test_equal_figures_give_equal_text_without_date() -> None:
     once, again = (plots.to_svg(plots.forest(accuracies(), estimand="accuracy")) for _ in range(2))
     assert once == again
