@@ -13,7 +13,13 @@ from matplotlib.figure import Figure
 
 from bayesjudge.text import visible
 
-_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "bayesjudge", "text.parse_math": False}
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "bayesjudge",
+    "text.parse_math": False,
+    # The font that comes with matplotlib: a figure is then the same on every machine, and ten are not looked for.
+    "font.sans-serif": ["DejaVu Sans"],
+}
 _ID = re.compile(r'(id="|url\(#|href="#)([a-z][0-9a-f]{10})(?=[")])')
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 

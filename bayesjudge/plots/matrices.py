@@ -150,7 +150,7 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
             empty=EMPTY,
             posterior=True,
         )
-        axes.set_title(shorten(f"by {judge}", 44) if len(judges) > 1 else "")
+        axes.set_title(shorten(f"by {judge}", 44) if len(judges) > 1 else "", pad=18)
     for axes in grid[len(parts) :]:
         axes.set_visible(False)
     footnote(figure, "posterior probability of each rank, 1 is best")

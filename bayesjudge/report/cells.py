@@ -107,10 +107,10 @@ def cell_of(value: Any, spec: str = ".3f") -> str:
     >>> cell_of(Interval(5, 4, math.inf), ".1f"), cell_of(Interval(math.inf, math.inf, math.inf))
     ('5.0 [4.0, ∞]', 'cannot be reached')
     """
-    if isinstance(value, str | Chance):
-        return value if isinstance(value, str) else chance(value.p, value.draws)
     if isinstance(value, Interval):
         return _interval(value, spec)
+    if isinstance(value, str | Chance):
+        return value if isinstance(value, str) else chance(value.p, value.draws)
     value = value.item() if hasattr(value, "item") else value
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "–"
@@ -126,7 +126,8 @@ def _interval(value: Interval, spec: str) -> str:
         return "undefined"
     if value.lower == math.inf:
         return "cannot be reached"
-    point, lower, upper = (cell_of(float(number), spec) for number in (value.point, value.lower, value.upper))
+    ends = (value.point, value.lower, value.upper)
+    point, lower, upper = (number(end, spec) if math.isfinite(end) else cell_of(float(end), spec) for end in ends)
     return f"{point} [{lower}, {upper}]"
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Rows of the first table, and width in inches of its figure: a phone's screen.
 MOST_FIRST, NARROW_WIDTH = 12, 3.7
 #: Units of one statistic that a figure shows.
-MOST_UNITS = 16
+MOST_UNITS = 8
 
 
 #: Digits of a file's hash in the header; all are where the page says how to cite it.
