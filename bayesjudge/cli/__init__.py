@@ -67,7 +67,7 @@ def _root(*, version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 def main(argv: list[str] | None = None) -> Any:
-    """Entry point of the ``bayesjudge`` command."""
+    """Run a command; it ends in ``SystemExit``."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal cannot show is no reason to lose the answer.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,8 +34,11 @@ class Selection:
     @property
     def truths(self) -> dict[str, float]:
         """Known truth by label, where there is one."""
-        known = self.frame.dropna(subset=["truth"]).drop_duplicates("label")
-        return {str(label): float(value) for label, value in zip(known["label"], known["truth"], strict=True)}
+        known: dict[str, float] = {}
+        for label, value in zip(self.frame["label"].tolist(), self.frame["truth"].tolist(), strict=True):
+            if not math.isnan(value):
+                known.setdefault(label, value)
+        return known
 
     @property
     def truth_note(self) -> str:
@@ -145,7 +149,11 @@ def bayes_first(methods: Iterable[str]) -> list[str]:
 
 def _leading_points(frame: pd.DataFrame, order: Sequence[str]) -> pd.Series:
     """One point a unit: that of the first method which has a number for it."""
-    single = frame.drop_duplicates(["label", "method"]).dropna(subset=["point"])
     place = {method: k for k, method in enumerate(order)}
-    first = single.iloc[np.argsort(single["method"].map(place).to_numpy(), kind="stable")].drop_duplicates("label")
-    return first.set_index("label")["point"].reindex(frame["label"].unique())
+    rows: dict[str, dict[int, float]] = {}
+    for label, method, point in zip(*(frame[name].tolist() for name in ("label", "method", "point")), strict=True):
+        rows.setdefault(label, {}).setdefault(place[method], point)
+    leading = {
+        label: next((own[k] for k in sorted(own) if not math.isnan(own[k])), math.nan) for label, own in rows.items()
+    }
+    return pd.Series(leading, dtype=float)

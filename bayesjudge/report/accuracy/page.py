@@ -193,12 +193,12 @@ def _whose(rows: Estimates) -> str:
 
 def _side_by_side(answer: Comparison, overall: Estimates, estimand: str) -> list[Table]:
     """One table a judge: a line for each unit, the main methods first; the others open on a click."""
-    tables = []
-    for judge in overall.frame["judge"].unique():
+    tables, rows = [], overall.where(estimand=estimand)
+    for judge in rows.frame["judge"].unique():
         caption = f"{estimand.capitalize()} by method{by_judge(judge)}"
-        part = overall.where(judge=judge)
+        part = rows.where(judge=judge)
         main = _main_methods(answer, part, estimand)
-        there = part.where(estimand=estimand).frame["method"].unique()
+        there = part.frame["method"].unique()
         methods = [*main, *(name for name in there if name not in main and not is_bayesian(name))]
         first = "model" if estimand.startswith("accuracy") else "difference"
         tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption, first=first))
