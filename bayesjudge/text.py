@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 #: What a terminal or a browser obeys instead of showing: control characters, marks that change the reading
 #: direction, separators of lines; and what no XML may hold, halves of surrogate pairs among them.
@@ -57,7 +60,52 @@ def written(value: object) -> str:
 
 def number(value: float, spec: str = ".3f") -> str:
     """A number with a real minus, and no sign on a zero."""
-    return f"{value:z{spec}}".replace("-", "−")
+    return f"{value:z{spec}}".replace("-", "−").replace("%", " %")
+
+
+class Rounded(NamedTuple):
+    """An estimate and the ends of its interval, and the format that shows of them what is known."""
+
+    point: float
+    lower: float
+    upper: float
+    spec: str
+
+
+def rounded(row: Mapping[Any, Any], spec: str = ".3f") -> Rounded:
+    """An estimate and its interval with as many digits as twice the Monte-Carlo error of the interval's ends allows.
+
+    row: ``point, lower, upper``, and where they come from draws ``prob`` and ``ess``: the interval's probability and
+        the effective draws behind it.
+    spec: Decimals or per cent, the most digits that are shown.
+
+    Examples
+    --------
+    >>> drawn = {"point": 0.7864, "lower": 0.7312, "upper": 0.8379, "prob": 0.95, "ess": 2500.0}
+    >>> rounded(drawn).spec, rounded(drawn, ".1%").spec, rounded({**drawn, "ess": 1e6}).spec
+    ('.2f', '.0%', '.3f')
+    >>> rounded({"point": 1131.2, "lower": 1072.4, "upper": 1190.0, "prob": 0.95, "ess": 900.0}, ".0f")
+    Rounded(point=1130.0, lower=1070.0, upper=1190.0, spec='.0f')
+    """
+    point, lower, upper = (float(row[name]) for name in ("point", "lower", "upper"))
+    digits = _digits(upper - lower, float(row.get("prob", math.nan)), float(row.get("ess", math.nan)))
+    fixed = re.fullmatch(r"(.*\.)(\d+)([f%])", spec)
+    if digits is None or fixed is None:
+        return Rounded(point, lower, upper, spec)
+    before, most, kind = fixed[1], int(fixed[2]), fixed[3]
+    spec = f"{before}{min(most, max(digits - 2 * (kind == '%'), 0))}{kind}"
+    digits = min(digits, most + 2 * (kind == "%"))
+    return Rounded(round(point, digits), round(lower, digits), round(upper, digits), spec)
+
+
+def _digits(width: float, prob: float, draws: float) -> int | None:
+    """Decimals of an interval's ends; at least so many that rounding moves them by at most a tenth of the width."""
+    if not (0 < width < math.inf and 0 < prob < 1 and 0 < draws < math.inf):
+        return None
+    tail, normal = (1 - prob) / 2, NormalDist()
+    end = -normal.inv_cdf(tail)
+    error = width / (2 * end) * math.sqrt(tail * (1 - tail) / draws) / normal.pdf(end)
+    return max(math.floor(-math.log10(2 * error)), math.ceil(-math.log10(width / 5)))
 
 
 def chance(p: float, draws: float = math.inf) -> str:

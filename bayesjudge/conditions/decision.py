@@ -14,6 +14,7 @@ from bayesjudge.conditions.condition import EVERY, FACTS, GATE, Condition
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.table import method_words
+from bayesjudge.text import rounded
 
 type Row = Mapping[str, Any]
 #: ``unknown``: a name in it is none of the answer's.
@@ -219,15 +220,16 @@ def _figures(row: Row, sign: int) -> str:
     if sign < 0:
         first, _, second = unit.partition(" − ")
         unit = f"{second} − {first}"
-    low, high = sorted((sign * row["lower"], sign * row["upper"]))
-    figures = f"{shown(sign * row['point'])} [{shown(low)}, {shown(high)}]"
+    point, lower, upper, spec = rounded(row)
+    low, high = sorted((sign * lower, sign * upper))
+    figures = f"{shown(sign * point, spec)} [{shown(low, spec)}, {shown(high, spec)}]"
     of = f"{row['estimand'].replace('_', ' ')} {unit}{_name(row).removeprefix(row['unit'])}"
     return f"{of} {figures} by {method_words(row['method'])}"
 
 
-def shown(value: float) -> str:
+def shown(value: float, spec: str = ".3f") -> str:
     """A number with three decimals, or none where they would say nothing."""
-    return f"{value:.0f}" if abs(value) >= 100 or (value and float(value).is_integer()) else f"{value:z.3f}"
+    return f"{value:.0f}" if abs(value) >= 100 or (value and float(value).is_integer()) else f"{value:z{spec}}"
 
 
 def probable(chance: float) -> str:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from bayesjudge.conditions.decision import Outcome, probable, shown
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import method_words
-from bayesjudge.text import visible
+from bayesjudge.text import rounded, visible
 
 #: Lines that a Markdown page has at most; summaries of jobs are read at a glance.
 MOST_LINES = 60
@@ -109,10 +109,11 @@ def table_of(rows: Estimates, *, converged: bool) -> list[dict[str, str]]:
         {
             "estimand": row["estimand"],
             "of": f"{row['unit']} by {row['judge']}" if row["judge"] else row["unit"],
-            "estimate": shown(row["point"]),
-            "interval": f"{shown(row['lower'])} to {shown(row['upper'])}",
+            "estimate": shown(point, spec),
+            "interval": f"{shown(lower, spec)} to {shown(upper, spec)}",
             "P(> 0)": "" if math.isnan(row["p_positive"]) else probable(row["p_positive"]).removeprefix("= "),
             "by": method_words(row["method"]),
         }
         for row in rows.answering(converged=converged).frame.to_dict("records")
+        for point, lower, upper, spec in [rounded(row)]
     ]

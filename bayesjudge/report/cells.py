@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bayesjudge.estimates.table import is_bayesian, method_words
-from bayesjudge.report.page import Chance, Interval, Table
-from bayesjudge.text import chance, number
+from bayesjudge.report.page import Chance, Interval, Number, Table
+from bayesjudge.text import chance, number, rounded
 
 #: Tables longer than this are folded by default.
 LONG = 24
@@ -89,7 +89,7 @@ def _kinds(column: pd.Series, name: str, *, more: bool) -> str:
     chances = any(isinstance(value, Chance) for value in mixed)
     numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     found = {
-        "number": numbers or chances or any(isinstance(value, Interval) for value in mixed),
+        "number": numbers or chances or any(isinstance(value, Interval | Number) for value in mixed),
         "bayes": chances or is_bayesian(name),
         "chance": chances,
         "more": more,
@@ -111,6 +111,8 @@ def cell_of(value: Any, spec: str = ".3f") -> str:
         return _interval(value, spec)
     if isinstance(value, str | Chance):
         return value if isinstance(value, str) else chance(value.p, value.draws)
+    if isinstance(value, Number):
+        return cell_of(value.value, value.spec)
     value = value.item() if hasattr(value, "item") else value
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "–"
@@ -126,14 +128,15 @@ def _interval(value: Interval, spec: str) -> str:
         return "undefined"
     if value.lower == math.inf:
         return "cannot be reached"
-    ends = (value.point, value.lower, value.upper)
-    point, lower, upper = (number(end, spec) if math.isfinite(end) else cell_of(float(end), spec) for end in ends)
+    *ends, spec = rounded(vars(value), spec)
+    point, lower, upper = (number(end, spec) if math.isfinite(end) else cell_of(end, spec) for end in ends)
     return f"{point} [{lower}, {upper}]"
 
 
 def _value(value: Any) -> str:
     """The number that a cell is sorted by, as a script reads it; empty where there is none."""
-    value = value.p if isinstance(value, Chance) else value.point if isinstance(value, Interval) else value
+    names = {Chance: "p", Interval: "point", Number: "value"}
+    value = getattr(value, names[type(value)]) if type(value) in names else value
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import method_words
-from bayesjudge.text import chance, monte_carlo_error, number
+from bayesjudge.text import chance, monte_carlo_error, number, rounded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,27 +106,27 @@ def further_warnings(answer: Comparison) -> list[str]:
     ]
 
 
-def interval_words(row: Any, words: Callable[[float], str] = number, *, prob: float | None = None) -> str:
+#: Format of a share of whole things.
+PER_CENT = ".1%"
+
+
+def point_words(row: Any, spec: str = ".3f") -> str:
+    """An estimate, with the digits of its interval."""
+    point, *_, spec = rounded(row, spec)
+    return number(point, spec)
+
+
+def interval_words(row: Any, spec: str = ".3f", *, prob: float | None = None) -> str:
     """An interval in words, with its probability where that is to be said.
 
     Examples
     --------
-    >>> interval_words({"lower": -0.25, "upper": 0.5}, prob=0.95)
+    >>> interval_words({"point": 0.1, "lower": -0.25, "upper": 0.5}, prob=0.95)
     '95 % interval −0.250 to 0.500'
     """
-    ends = f"{words(row['lower'])} to {words(row['upper'])}"
+    _, lower, upper, spec = rounded(row, spec)
+    ends = f"{number(lower, spec)} to {number(upper, spec)}"
     return ends if prob is None else f"{100 * prob:g} % interval {ends}"
-
-
-def percentage(share: float) -> str:
-    """A share of whole things.
-
-    Examples
-    --------
-    >>> percentage(0.125)
-    '12.5 %'
-    """
-    return f"{100 * share:.1f} %"
 
 
 def chance_words(p: float, draws: float) -> str:

@@ -20,11 +20,25 @@ type ChecklistItem = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Interval:
-    """A cell: an estimate with its interval."""
+    """A cell: an estimate with its interval, and where that comes from draws its probability and their number."""
 
     point: float
     lower: float
     upper: float
+    prob: float = math.nan
+    ess: float = math.nan
+
+
+#: Columns of estimates that make an `Interval`.
+INTERVAL = ("point", "lower", "upper", "prob", "ess")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A cell: a number with digits of its own."""
+
+    value: float
+    spec: str
 
 
 @dataclass(frozen=True)
@@ -66,7 +80,7 @@ class Table:
     caption : str
         What it holds.
     frame : pandas.DataFrame
-        Columns as they are shown, of texts, numbers, `Interval` and `Chance`; the index is not shown.
+        Columns as they are shown, of texts, numbers, `Interval`, `Number` and `Chance`; the index is not shown.
     number_format : str or mapping of str to str
         Format of floating-point numbers, for all columns or by column (others get ``".3f"``).
     folded : bool, optional

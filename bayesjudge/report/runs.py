@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,8 +12,8 @@ import pandas as pd
 from bayesjudge.conditions.decision import probable
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.lead import counted, interval_words, refusal
-from bayesjudge.text import chance, number
+from bayesjudge.report.lead import counted, interval_words, point_words, refusal
+from bayesjudge.text import chance, rounded
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,11 +34,13 @@ def run_rows(answer: Comparison, *, short: bool = False) -> list[dict[str, str]]
     rows, (before, after), margin = answer.checks["runs"], answer.settings["runs"], answer.settings["margin"]
     spec, several = _spec(answer), len(set(rows["judge"])) > 1
     names = {"before": before, "after": after, "difference": f"{after} − {before}"}
+    draws = _draws(answer, rows)
     chances = {"p_better": "P(better)", "p_within_margin": f"P(|difference| < {margin})"}
     found = []
     for row in rows.to_dict("records"):
         model = _whose(row, several=several)
-        ends = {key: [f"{row[key + end]:z{spec}}" for end in ("", "_lower", "_upper")] for key in names}
+        each = {key: rounded(one, spec) for key, one in _each(row, prob=answer.settings["prob"], ess=draws).items()}
+        ends = {key: [f"{value:z{digits}}" for value in values] for key, (*values, digits) in each.items()}
         plain = {"before", "after"} if short else set()
         cells = {
             names[key]: point if key in plain else f"{point} [{low}, {high}]"
@@ -48,6 +49,14 @@ def run_rows(answer: Comparison, *, short: bool = False) -> list[dict[str, str]]
         shown = {name: _shown(row[key]) for key, name in chances.items() if key in row}
         found.append({"model": model, **cells, **shown})
     return found
+
+
+def _each(row: Mapping[Any, Any], **drawn: float) -> dict[str, dict[str, float]]:
+    """Both runs and their difference, each with its interval."""
+    ends = {"point": "", "lower": "_lower", "upper": "_upper"}
+    return {
+        key: {name: row[key + end] for name, end in ends.items()} | drawn for key in ("before", "after", "difference")
+    }
 
 
 def _shown(p: float) -> str:
@@ -110,13 +119,13 @@ def _whose(row: Mapping[Any, Any], *, several: bool) -> str:
 
 def _changes(answer: Comparison, rows: pd.DataFrame) -> list[str]:
     """The largest differences, a sentence each."""
-    spec, (before, after) = _spec(answer), answer.settings["runs"]
+    spec, prob, (before, after) = _spec(answer), answer.settings["prob"], answer.settings["runs"]
     draws = _draws(answer, rows)
     found = []
     for k, row in enumerate(rows.head(MOST_SENTENCES).to_dict("records")):
-        ends = {"lower": row["difference_lower"], "upper": row["difference_upper"]}
-        interval = interval_words(ends, partial(number, spec=spec), prob=None if k else answer.settings["prob"])
-        first, second, gap = (number(row[key], spec) for key in ("before", "after", "difference"))
+        each = _each(row, prob=prob, ess=draws)
+        interval = interval_words(each["difference"], spec, prob=None if k else prob)
+        first, second, gap = (point_words(one, spec) for one in each.values())
         by = "" if answer.gate.passed or k else f", by {method_words(row['method'])}"
         better = "" if math.isnan(row["p_better"]) else f"; better with probability {chance(row['p_better'], draws)}"
         found.append(f"{row['model']}{by}: {first} {before}, {second} {after}, difference {gap} ({interval}){better}.")
@@ -130,16 +139,16 @@ def _first(answer: Comparison, rows: pd.DataFrame) -> tuple[Shown, Figure]:
     from bayesjudge.report.page import Table as Shown
     from bayesjudge.report.sections import NARROW_WIDTH, figure_of
 
-    (before, after), margin = answer.settings["runs"], answer.settings["margin"]
+    (before, after), margin, prob = (answer.settings[name] for name in ("runs", "margin", "prob"))
     draws, gap = _draws(answer, rows), f"{after} − {before}"
     columns: dict[str, list[object]] = {"model": list(rows["model"])}
     for heading, key in ((gap, "difference"), (before, "before"), (after, "after")):
         ends = rows[[key, f"{key}_lower", f"{key}_upper"]].to_numpy().tolist()
-        columns[heading] = [Interval(*row) for row in ends]
+        columns[heading] = [Interval(point, lower, upper, prob=prob, ess=draws) for point, lower, upper in ends]
     for heading, key in (("P(better)", "p_better"), (f"P(within {margin})", "p_within_margin")):
         if key in rows and rows[key].notna().any():
             columns[heading] = [Chance(p, draws) for p in rows[key]]
-    prob, method = answer.settings["prob"], method_words(rows["method"].iloc[0])
+    method = method_words(rows["method"].iloc[0])
     caption = f"{_name(answer)} by {method}, {100 * prob:g} % intervals"
     table = Shown(caption=caption, frame=pd.DataFrame(columns), number_format=_spec(answer), folded=False, shown=5)
     named = {"difference": "point", "difference_lower": "lower", "difference_upper": "upper", "model": "unit"}

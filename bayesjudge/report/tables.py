@@ -10,7 +10,8 @@ import pandas as pd
 from bayesjudge.estimates import COLUMNS, Estimates
 from bayesjudge.estimates.selection import select
 from bayesjudge.estimates.table import is_bayesian, method_words
-from bayesjudge.report.page import Chance, Interval, Table
+from bayesjudge.report.page import INTERVAL, Chance, Interval, Number, Table
+from bayesjudge.text import rounded
 
 #: Methods side by side, and columns of a table with every row, before a click.
 MOST_METHODS, MOST_COLUMNS = 4, 9
@@ -46,8 +47,17 @@ def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None =
         chances = [Chance(*one) for one in zip(frame["p_positive"], frame["ess"], strict=True)]
         column = pd.Series(chances, index=frame.index, dtype=object)
         shown = shown.assign(p_positive=column).rename(columns={"p_positive": "P(> 0)"})
+    if "ess" in kept:
+        shown = shown.assign(**_rounded(frame))
     formats = {"n": ",.0f", "ess": ",.0f", "prob": ".4g"}
     return Table(caption=caption, frame=shown, number_format=formats, folded=folded, shown=MOST_COLUMNS)
+
+
+def _rounded(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Estimates and the ends of their intervals, each with the digits of its row."""
+    rows = [rounded(row) for row in frame[list(INTERVAL)].to_dict("records")]
+    numbers = {name: [Number(getattr(row, name), row.spec) for row in rows] for name in ("point", "lower", "upper")}
+    return {name: pd.Series(column, index=frame.index, dtype=object) for name, column in numbers.items()}
 
 
 def _is_empty(column: pd.Series) -> bool:
@@ -98,12 +108,12 @@ def comparison_table(
     >>> row = {"estimand": "elo", "unit": "a", "method": "mle", "point": 5, "lower": 4, "upper": math.inf}
     >>> made = comparison_table(Estimates.from_rows([row]), estimand="elo", caption="", number_format=".1f")
     >>> made.frame.to_dict("records")
-    [{'unit': 'a', 'MLE': Interval(point=5.0, lower=4.0, upper=inf)}]
+    [{'unit': 'a', 'MLE': Interval(point=5.0, lower=4.0, upper=inf, prob=nan, ess=nan)}]
     """
     chosen = select(estimates, estimand=estimand, methods=methods)
     rows = chosen.frame.drop_duplicates(["label", "method"])
     keys = zip(rows["label"].tolist(), rows["method"].tolist(), strict=True)
-    values = rows[["point", "lower", "upper"]].to_numpy(dtype=float).tolist()
+    values = rows[list(INTERVAL)].to_numpy(dtype=float).tolist()
     cells = {key: Interval(*value) for key, value in zip(keys, values, strict=True)}
     columns: dict[str, list[object]] = {first: list(chosen.labels)}
     if chosen.truths:
@@ -150,7 +160,7 @@ def units_table(
     if len(known):
         found["truth"] = list(known.reindex(list(units)))
     for name, rows in columns.items():
-        ends = rows[["point", "lower", "upper"]].loc[~rows.index.duplicated()]
+        ends = rows[[name for name in INTERVAL if name in rows]].loc[~rows.index.duplicated()]
         cells = {str(unit): Interval(*row) for unit, row in zip(ends.index, ends.to_numpy().tolist(), strict=True)}
         found[method_words(name)] = [cells.get(unit, "–") for unit in units]
     for name, values in (chances or {}).items():

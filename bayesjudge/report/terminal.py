@@ -18,7 +18,7 @@ from rich.text import Text
 
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.report.lead import READ, further_warnings, gate_reasons
-from bayesjudge.text import visible
+from bayesjudge.text import rounded, visible
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -138,7 +138,8 @@ def interval_cell(row: Any, spec: str = ".3f") -> str:
     """Estimate and interval of one row, ready to print."""
     if math.isnan(row["point"]):
         return "undefined"
-    point, lower, upper = (figure(row[name], spec) for name in ("point", "lower", "upper"))
+    *values, spec = rounded(row, spec)
+    point, lower, upper = (figure(value, spec) for value in values)
     return escape(f"{point} [{lower}, {upper}]")
 
 

@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.lead import chance_words, counted, interval_words, leading, refusal
+from bayesjudge.report.lead import chance_words, counted, interval_words, leading, point_words, refusal
 from bayesjudge.report.reading import about, estimand_in
 from bayesjudge.text import number
 
@@ -86,7 +86,7 @@ def _best(answer: Comparison, judge: str, *, several: bool, first: bool) -> str:
     model, prob = rows.index[0], answer.settings["prob"] if first else None
     interval = interval_words(row, prob=prob)
     claim = "has the highest accuracy," if len(rows) > 1 else "has accuracy"
-    text = f"{who}{model} {claim} {number(row['point'])} ({interval})"
+    text = f"{who}{model} {claim} {point_words(row)} ({interval})"
     if len(rows) > 1 and answer.gate.passed:
         best = answer.ranks[answer.ranks["judge"] == judge].iloc[0]
         text += f"; it is the best model with probability {chance_words(best['p_best'], row['ess'])}"
@@ -124,7 +124,7 @@ def _raw(answer: Comparison) -> list[str]:
         return []
     gap, name, raw, row = max(found, key=lambda one: one[0])
     outside = sum(not one["lower"] <= rate <= one["upper"] for _, _, rate, one in found)
-    worst = f"{name}: {number(raw)} raw, {number(row['point'])} corrected"
+    worst = f"{name}: {number(raw)} raw, {point_words(row)} corrected"
     where = f"{outside} of {len(found)} lie outside their interval"
     where = where if outside > 1 else f"{'one' if outside else 'none'} of {len(found)} lies outside its interval"
     return [f"Raw rates are off by up to {number(gap)} ({worst}); {where}."]

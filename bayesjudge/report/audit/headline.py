@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesjudge.report.lead import interval_words, percentage, refusal
+from bayesjudge.report.lead import PER_CENT, interval_words, point_words, refusal
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -34,8 +34,8 @@ def guard_sentence(answer: Comparison) -> str:
 
 def _share(answer: Comparison, unit: str, when: str, *, estimand: str = "consistency", prob: bool = False) -> str:
     row = answer.estimates.where(estimand=estimand, unit=unit).frame.iloc[0]
-    interval = interval_words(row, percentage, prob=answer.settings["prob"] if prob else None)
-    return f"{percentage(row['point'])} of the {unit} verdicts {when} ({interval})"
+    interval = interval_words(row, PER_CENT, prob=answer.settings["prob"] if prob else None)
+    return f"{point_words(row, PER_CENT)} of the {unit} verdicts {when} ({interval})"
 
 
 def _measured(answer: Comparison) -> list[str]:
@@ -44,5 +44,5 @@ def _measured(answer: Comparison) -> list[str]:
     if rows.empty:
         return []
     row = rows.iloc[0]
-    interval = interval_words(row, percentage, prob=answer.settings["prob"])
-    return [f"Reverse nothing: people agree with {percentage(row['point'])} of the verified verdicts ({interval})."]
+    interval = interval_words(row, PER_CENT, prob=answer.settings["prob"])
+    return [f"Reverse nothing: people agree with {point_words(row, PER_CENT)} of the verified verdicts ({interval})."]

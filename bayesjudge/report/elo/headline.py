@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.lead import chance_words, counted, interval_words, leading, refusal, sentence
-from bayesjudge.text import number
+from bayesjudge.report.lead import chance_words, counted, interval_words, leading, point_words, refusal, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,8 +50,8 @@ def _leader(answer: Comparison, judge: str, *, first: bool) -> str:
         return sentence(f"{scale}no baseline has an interval for every model either.")
     how = "" if answer.gate.passed else f"by {method_words(method)}, the best valid baseline here, "
     row: Any = rows.iloc[0]
-    interval = interval_words(row, partial(number, spec=".0f"), prob=answer.settings["prob"] if first else None)
-    text = f"{rows.index[0]} leads with Elo {number(row['point'], '.0f')} ({interval})"
+    interval = interval_words(row, ".0f", prob=answer.settings["prob"] if first else None)
+    text = f"{rows.index[0]} leads with Elo {point_words(row, '.0f')} ({interval})"
     if answer.gate.passed and counted(answer, "human votes") and len(rows) > 1:
         best = answer.ranks[answer.ranks["judge"] == judge].set_index("model")["p_best"][rows.index[0]]
         text += f"; it is the best model with probability {chance_words(best, row['ess'])}"

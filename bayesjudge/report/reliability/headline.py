@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesjudge.report.lead import interval_words, leading, percentage, refusal
-from bayesjudge.text import number
+from bayesjudge.report.lead import PER_CENT, interval_words, leading, point_words, refusal
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
@@ -65,7 +64,7 @@ def _positions(rows: Rows, prob: float) -> str:
     return (
         f"{second} of {len(rows)} judges{' and conditions' * any(group for _, group in rows)} prefer the answer shown "
         f"second, {first} the one shown first; the strongest preference is {_named(most)}'s: "
-        f"P(first wins) − P(second wins) = {number(rows[most]['point'])} ({interval})."
+        f"P(first wins) − P(second wins) = {point_words(rows[most])} ({interval})."
     )
 
 
@@ -74,7 +73,7 @@ def _extremes(rows: Rows, one_order: bool) -> str:
     if not rows:
         return ""
     best, worst = (pick(rows, key=lambda unit: rows[unit]["point"]) for pick in (min, max))
-    said = [f"{percentage(rows[one]['point'])} ({interval_words(rows[one], percentage)})" for one in (best, worst)]
+    said = [f"{point_words(rows[one], PER_CENT)} ({interval_words(rows[one], PER_CENT)})" for one in (best, worst)]
     where = " of trials in the same order" * one_order
     return (
         f"{_named(best)} repeats itself best: {said[0]} of its verdicts lie outside the majority{where}; "
@@ -88,7 +87,7 @@ def _score_range(rows: Rows, prob: float | None) -> str:
     low, high = (pick(rows, key=lambda unit: rows[unit]["point"]) for pick in (min, max))
     ends = (interval_words(rows[low], prob=prob), interval_words(rows[high]))
     found = zip((low, high), ends, strict=True)
-    said = [f"{number(rows[one]['point'])} ({end}) for {_named(one)}" for one, end in found]
+    said = [f"{point_words(rows[one])} ({end}) for {_named(one)}" for one, end in found]
     return f"One score of a response has an intraclass correlation from {said[0]} to {said[1]}."
 
 
@@ -124,7 +123,7 @@ def _position(row: Any, prob: float | None) -> str:
     """Whether the answer shown first or second is preferred."""
     if row is None:
         return ""
-    interval = f"(P(first wins) − P(second wins) = {number(row['point'])}, {interval_words(row, prob=prob)})"
+    interval = f"(P(first wins) − P(second wins) = {point_words(row)}, {interval_words(row, prob=prob)})"
     if row["lower"] <= 0 <= row["upper"]:
         return f"no preference for a position can be shown {interval}"
     return f"prefers the answer shown {'first' if row['point'] > 0 else 'second'} {interval}"
@@ -135,18 +134,18 @@ def _flips(row: Any, same: Any, prob: float | None) -> str:
     if row is None:
         return ""
     shown = row if same is None else same
-    interval = interval_words(shown, percentage, prob=prob)
-    text = f"{percentage(shown['point'])} of its verdicts lie outside the majority"
+    interval = interval_words(shown, PER_CENT, prob=prob)
+    text = f"{point_words(shown, PER_CENT)} of its verdicts lie outside the majority"
     if same is None:
         return f"{text} ({interval})"
-    return f"{text} of trials in the same order ({interval}), {percentage(row['point'])} over both orders"
+    return f"{text} of trials in the same order ({interval}), {point_words(row, PER_CENT)} over both orders"
 
 
 def _scores(row: Any, prob: float | None) -> str:
     if row is None:
         return ""
     interval = interval_words(row, prob=prob)
-    return f"one score of a response has an intraclass correlation of {number(row['point'])} ({interval})"
+    return f"one score of a response has an intraclass correlation of {point_words(row)} ({interval})"
 
 
 def plan_sentences(plan: pd.DataFrame) -> list[str]:

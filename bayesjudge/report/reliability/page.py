@@ -17,7 +17,7 @@ from bayesjudge.plots import (
     slopegraphs,
     variance_layers,
 )
-from bayesjudge.report.page import Figure, Interval, Page, Section, Table
+from bayesjudge.report.page import INTERVAL, Figure, Interval, Page, Section, Table
 from bayesjudge.report.reliability.headline import (
     ALL,
     SAME_ORDER,
@@ -208,9 +208,7 @@ def _posterior_table(answer: Comparison, caption: str, kinds: Mapping[int | None
     """A row a judge, condition and slot (None: one for all), a column an estimand by its heading."""
     frame = Estimates.concat([answer.estimates, answer.diagnostics]).frame
     rows = frame[frame["method"].str.startswith("bayes:")].to_dict("records")
-    cells = {
-        (row["unit"], row["group"], row["estimand"]): Interval(row["point"], row["lower"], row["upper"]) for row in rows
-    }
+    cells = {(row["unit"], row["group"], row["estimand"]): Interval(*(row[name] for name in INTERVAL)) for row in rows}
     units = dict.fromkeys((row["unit"], row["group"]) for row in rows if row["estimand"] == "slot_share[1]")
     found = [
         {
