@@ -29,7 +29,7 @@ def moved(rows: Sequence[Mapping[Any, Any]]) -> int:
     decimals = min(int(row.spec[1:-1]) for row in shown)
     ends = np.round([[row["lower"], row["upper"]] for row in rows], decimals)
     apart = float(np.ptp(ends, axis=0).max())
-    return round(apart * 10**decimals)
+    return round(apart * 10.0**decimals)
 
 
 def test_bounds_from_independent_draws_keep_their_digits() -> None:
