@@ -29,7 +29,6 @@ ABSENT = (
     "h5netcdf",
     "h5py",
     "ibis",
-    "pandera",
     "pymc",
     "pytensor",
 )

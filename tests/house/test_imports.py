@@ -24,7 +24,6 @@ HEAVY = {
     "matplotlib",
     "numpyro",
     "pandas",
-    "pandera",
     "polars",
     "pyarrow",
     "pymc",
