@@ -11,6 +11,8 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c '$(RECENT)' 2>/dev/null &&
 # small ones too, of which a test run has thousands.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/$(VENV)/cache/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
+# Tests start hundreds of commands, each of which would compile the package's 300 modules once more.
+export PYTHONDONTWRITEBYTECODE :=
 # Test workers: what the machine has, two at most (each holds JAX in memory). A file stays with one worker, so that
 # its fixtures are made, and its programs compiled, once.
 WORKERS ?= 2
