@@ -89,8 +89,10 @@ def test_the_sdist_holds_what_builds_and_tests_the_project(built: Path) -> None:
         inside = {name.partition("/")[2] for name in sdist.getnames()}
     wanted = {"Makefile", "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "constraints.txt", "action.yml"}
     tests = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py")}
-    models = {str(path.relative_to(ROOT)) for path in (ROOT / "models").rglob("*.*")}
+    written = [path for path in (ROOT / "models").rglob("*.*") if path.suffix != ".pyc"]
+    models = {str(path.relative_to(ROOT)) for path in written}
     assert wanted | tests | models <= inside
+    assert not any(name.endswith(".pyc") for name in inside)
     assert not any(name.startswith("bayesjudge/models/") for name in inside)
 
 
