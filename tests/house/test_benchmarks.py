@@ -21,17 +21,7 @@ from bayesjudge.model import model_names
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS, EXAMPLES = ROOT / "benchmarks", ROOT / "examples"
 #: What the accelerator machine does not have; the fits themselves must not need any of it.
-ABSENT = (
-    "arviz_base",
-    "arviz_plots",
-    "arviz_stats",
-    "duckdb",
-    "h5netcdf",
-    "h5py",
-    "ibis",
-    "pymc",
-    "pytensor",
-)
+ABSENT = ("arviz_base", "arviz_plots", "arviz_stats", "duckdb", "h5netcdf", "h5py", "ibis", "pymc", "pytensor")
 #: Run before a script: imports of `ABSENT` fail as if they were not installed.
 BLOCK = f"""
 import runpy, sys
