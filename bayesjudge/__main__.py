@@ -10,7 +10,7 @@ from bayesjudge.cli import main
 
 
 def run() -> None:
-    """Run the command, and end without taking apart what the system frees at once: a twelfth of a demo's time."""
+    """Run the command, and end without taking apart what the system frees at once: an eleventh of a demo's time."""
     status: list[int] = []
     # What is registered first is called last, when every thread has ended and every file is closed.
     atexit.register(_end, status)

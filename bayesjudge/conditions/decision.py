@@ -228,8 +228,9 @@ def _figures(row: Row, sign: int) -> str:
 
 
 def shown(value: float, spec: str = ".3f") -> str:
-    """A number with three decimals, or none where they would say nothing."""
-    return f"{value:.0f}" if abs(value) >= 100 or (value and float(value).is_integer()) else f"{value:z{spec}}"
+    """A number with its decimals, or none where three would say nothing."""
+    whole = spec == ".3f" and value and float(value).is_integer()
+    return f"{value:.0f}" if abs(value) >= 100 or whole else f"{value:z{spec}}"
 
 
 def probable(chance: float) -> str:

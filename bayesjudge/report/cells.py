@@ -112,7 +112,7 @@ def cell_of(value: Any, spec: str = ".3f") -> str:
     if isinstance(value, str | Chance):
         return value if isinstance(value, str) else chance(value.p, value.draws)
     if isinstance(value, Number):
-        return cell_of(value.value, value.spec)
+        return cell_of(value.shown, value.spec)
     value = value.item() if hasattr(value, "item") else value
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "–"

@@ -35,9 +35,10 @@ INTERVAL = ("point", "lower", "upper", "prob", "ess")
 
 @dataclass(frozen=True)
 class Number:
-    """A cell: a number with digits of its own."""
+    """A cell: a number to sort by, and what is shown of it in which format."""
 
     value: float
+    shown: float
     spec: str
 
 

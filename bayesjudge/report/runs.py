@@ -142,9 +142,9 @@ def _first(answer: Comparison, rows: pd.DataFrame) -> tuple[Shown, Figure]:
     (before, after), margin, prob = (answer.settings[name] for name in ("runs", "margin", "prob"))
     draws, gap = _draws(answer, rows), f"{after} − {before}"
     columns: dict[str, list[object]] = {"model": list(rows["model"])}
+    each = [_each(row, prob=prob, ess=draws) for row in rows.to_dict("records")]
     for heading, key in ((gap, "difference"), (before, "before"), (after, "after")):
-        ends = rows[[key, f"{key}_lower", f"{key}_upper"]].to_numpy().tolist()
-        columns[heading] = [Interval(point, lower, upper, prob=prob, ess=draws) for point, lower, upper in ends]
+        columns[heading] = [Interval(**one[key]) for one in each]
     for heading, key in (("P(better)", "p_better"), (f"P(within {margin})", "p_within_margin")):
         if key in rows and rows[key].notna().any():
             columns[heading] = [Chance(p, draws) for p in rows[key]]

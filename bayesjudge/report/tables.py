@@ -55,9 +55,12 @@ def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None =
 
 def _rounded(frame: pd.DataFrame) -> dict[str, pd.Series]:
     """Estimates and the ends of their intervals, each with the digits of its row."""
-    rows = [rounded(row) for row in frame[list(INTERVAL)].to_dict("records")]
-    numbers = {name: [Number(getattr(row, name), row.spec) for row in rows] for name in ("point", "lower", "upper")}
-    return {name: pd.Series(column, index=frame.index, dtype=object) for name, column in numbers.items()}
+    rows, found = [rounded(row) for row in frame[list(INTERVAL)].to_dict("records")], {}
+    for name in ("point", "lower", "upper"):
+        pairs = zip(frame[name].tolist(), rows, strict=True)
+        numbers = [Number(value, getattr(row, name), row.spec) for value, row in pairs]
+        found[name] = pd.Series(numbers, index=frame.index, dtype=object)
+    return found
 
 
 def _is_empty(column: pd.Series) -> bool:

@@ -221,6 +221,8 @@ def test_the_comparison_table_has_a_line_a_unit() -> None:
         "Bayesian (x)": [Interval(0.5, 0.4, 0.6, prob=0.95, ess=ANY), "–"],
         "raw rate": [Interval(0.5, 0.4, 0.6, prob=0.95, ess=ANY)] * 2,
     }
+    # A number that is none equals no other.
+    assert all(math.isnan(cell.ess) for cell in frame["raw rate"])
 
 
 def test_arrays_and_paths_in_the_manifest_are_written() -> None:

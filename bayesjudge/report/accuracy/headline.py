@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayesjudge.estimates.table import method_words
 from bayesjudge.report.lead import chance_words, counted, interval_words, leading, point_words, refusal
 from bayesjudge.report.reading import about, estimand_in
-from bayesjudge.text import number
+from bayesjudge.text import number, rounded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ def _raw(answer: Comparison) -> list[str]:
     worst = f"{name}: {number(raw)} raw, {point_words(row)} corrected"
     where = f"{outside} of {len(found)} lie outside their interval"
     where = where if outside > 1 else f"{'one' if outside else 'none'} of {len(found)} lies outside its interval"
-    return [f"Raw rates are off by up to {number(gap)} ({worst}); {where}."]
+    return [f"Raw rates are off by up to {number(gap, rounded(row.to_dict()).spec)} ({worst}); {where}."]
 
 
 def _unlabelled(answer: Comparison) -> list[str]:
