@@ -38,7 +38,7 @@ def test_bounds_from_independent_draws_keep_their_digits() -> None:
         draws = generator.normal(0.5, width / 4, size=(len(SEEDS), 4000))
         ends = np.quantile(draws, [0.5, 0.025, 0.975], axis=1).T
         found.append(moved([dict(zip(ROW, (*end, 0.95, 4000.0), strict=True)) for end in ends.tolist()]))
-    # Ten errors span 3.1 standard errors on average, and a digit is worth two or more: one bound in thirteen moves by 2.
+    # Ten errors span 3.1 of their standard error on average, and a digit is worth two or more of it.
     assert np.mean(np.array(found) > 1) < 0.1
     assert max(found) == 2
 
