@@ -71,11 +71,15 @@ def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
     words = {"method": method_words, "estimand": _estimand}.get(name, partial(cell_of, spec=spec))
     values = column.tolist()
     # Most cells of a long table are numbers or one of a few texts, and there may be a hundred thousand.
-    if column.dtype == float:
-        plain = [Cell(number(value, spec), f"{value:.7g}") if math.isfinite(value) else None for value in values]
-        return [cell or Cell(words(value), _value(value)) for cell, value in zip(plain, values, strict=True)]
     texts = {value: Cell(words(value), "") for value in {value for value in values if isinstance(value, str)}}
-    return [texts[value] if isinstance(value, str) else Cell(words(value), _value(value)) for value in values]
+    return [
+        texts[value]
+        if isinstance(value, str)
+        else Cell(number(value, spec), f"{value:.7g}")
+        if type(value) is float and math.isfinite(value)
+        else Cell(words(value), _value(value))
+        for value in values
+    ]
 
 
 def _estimand(name: str) -> str:

@@ -54,12 +54,14 @@ def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None =
 
 
 def _rounded(frame: pd.DataFrame) -> dict[str, pd.Series]:
-    """Estimates and the ends of their intervals, each with the digits of its row."""
-    rows, found = [rounded(row) for row in frame[list(INTERVAL)].to_dict("records")], {}
+    """Estimates and the ends of their intervals, those from draws with the digits of their row."""
+    drawn = frame["ess"].notna().to_numpy()
+    rows = [rounded(row) for row in frame.loc[drawn, list(INTERVAL)].to_dict("records")]
+    found = {}
     for name in ("point", "lower", "upper"):
-        pairs = zip(frame[name].tolist(), rows, strict=True)
-        numbers = [Number(value, getattr(row, name), row.spec) for value, row in pairs]
-        found[name] = pd.Series(numbers, index=frame.index, dtype=object)
+        found[name] = frame[name].astype(object)
+        pairs = zip(frame.loc[drawn, name].tolist(), rows, strict=True)
+        found[name][drawn] = [Number(value, getattr(row, name), row.spec) for value, row in pairs]
     return found
 
 
