@@ -10,8 +10,7 @@ import pandas as pd
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.effects import Formula, design
-from bayesjudge.effects.columns import MISSING, MOST_LEVELS, prepared
-from bayesjudge.effects.design import moved
+from bayesjudge.effects.cells import Cells, cells_of, changes_of, groups_of
 from bayesjudge.effects.formula import SYSTEM
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
@@ -31,22 +30,17 @@ def prepare(counts: VerdictCounts, formulas: tuple[Formula, ...], *, enriched: b
         needed = sorted({name for formula in formulas for name in formula.columns} - {SYSTEM})
         raise UsageError(f"these counts have no columns for formulas: count_verdicts(log, columns={needed})")
     answers = counts.rows
-    columns = prepared(answers, formulas)
-    table = columns.frame.assign(**{SYSTEM: answers[SYSTEM].map(counts.models.index)})
-    table = table[[SYSTEM, *(name for name in table if name != SYSTEM)]]
-    grouped = table.groupby(list(table.columns), sort=True)
-    cells, cell = grouped.size().reset_index(name="size"), grouped.ngroup().to_numpy()
-    code, size = cells[SYSTEM].to_numpy(), cells.pop("size").to_numpy()
-    cells[SYSTEM] = np.array(counts.models)[code]
-    entries = _entries(answers, cell, clustered=counts.clusters > 0)
-    n = np.bincount(entries["entry_cell"], weights=entries["entry_n"], minlength=len(CELLS) * len(cells))
+    cells = cells_of(answers, formulas, counts.models)
+    code = cells.system
+    entries = _entries(answers, cells.of, clustered=counts.clusters > 0)
+    n = np.bincount(entries["entry_cell"], weights=entries["entry_n"], minlength=len(CELLS) * len(code))
     whole = np.allclose(n, np.rint(n), rtol=0, atol=1e-9)
     exact = not counts.weighted and counts.clusters == 0 and int(answers["runs"].max()) == 1
-    label, verdict = (np.tile(column, len(cells)) for column in np.array(CELLS).T)
-    of_cell = np.repeat(np.arange(len(cells)), len(CELLS))
+    label, verdict = (np.tile(column, len(code)) for column in np.array(CELLS).T)
+    of_cell = np.repeat(np.arange(len(code)), len(CELLS))
     kinds = 3 if enriched else 2
     stratum = kinds * of_cell + np.minimum(label + 1, kinds - 1)
-    total = np.rint(np.maximum(np.bincount(stratum, weights=n, minlength=kinds * len(cells)), 0)).astype(np.int64)
+    total = np.rint(np.maximum(np.bincount(stratum, weights=n, minlength=kinds * len(code)), 0)).astype(np.int64)
     if exact and len(counts.models) == 1:
         entries = {name: values[:0] for name, values in entries.items()}
     arrays: dict[str, Any] = {
@@ -57,35 +51,35 @@ def prepare(counts: VerdictCounts, formulas: tuple[Formula, ...], *, enriched: b
         "stratum": stratum,
         "total": total,
         "of_system": code,
-        "size": size,
+        "size": cells.size,
         "behind": _behind(answers, counts),
         **entries,
     }
     dims: dict[str, tuple[str, ...]] = {name: ("pattern",) if name in _OF_CELLS else (name,) for name in arrays}
     dims |= {"total": ("strata",), "of_system": ("cell",), "size": ("cell",), "behind": ("system",)}
     dims |= dict.fromkeys(entries, ("entry",))
-    designs, axes, labels, changes = _designs(formulas, cells, columns.numbers)
-    categories, groups, many = _groups(cells, columns.numbers)
-    arrays |= designs | {"member": np.stack([*groups.values()] or [np.zeros(len(cells))], axis=1)}
+    designs, axes, labels, changes = _designs(formulas, cells)
+    groups = groups_of(cells)
+    arrays |= designs | {"member": groups.matrix}
     dims |= axes | {"member": ("cell", "of_group")}
     sizes = {dim: size for name, of in dims.items() for dim, size in zip(of, arrays[name].shape, strict=True)}
     numbered: dict[str, tuple[Any, ...]] = {dim: tuple(range(size)) for dim, size in sizes.items()}
-    coords = numbered | labels | {"system": counts.models, "judge": counts.judges, "group": tuple(groups)}
+    coords = numbered | labels | {"system": counts.models, "judge": counts.judges, "group": tuple(groups.members)}
     facts = {
         "exact": exact,
         "weighted": counts.weighted,
         "changes": changes,
-        "columns": categories,
-        "scale": tuple((name, *values) for name, values in columns.scale.items()),
-        "missing": tuple(columns.missing.items()),
-        "too_many": tuple(many.items()),
+        "columns": groups.columns,
+        "scale": tuple((name, *values) for name, values in cells.columns.scale.items()),
+        "missing": tuple(cells.columns.missing.items()),
+        "too_many": tuple(groups.too_many.items()),
     }
-    units = _sizes(counts.models, n.reshape(-1, len(CELLS)), code, groups)
+    units = _sizes(counts.models, n.reshape(-1, len(CELLS)), code, groups.members)
     return Data(arrays=arrays, dims=dims, coords=coords, observed="n", weights="n", facts=facts, units=units)
 
 
 def _designs(
-    formulas: tuple[Formula, ...], cells: pd.DataFrame, numbers: tuple[str, ...]
+    formulas: tuple[Formula, ...], cells: Cells
 ) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], dict[str, tuple[Any, ...]], tuple[tuple[str, str], ...]]:
     """Each rate's design, and how numbers change it: arrays, dims and coords, and the rates and numbers of changes."""
     arrays: dict[str, Any] = {}
@@ -93,18 +87,16 @@ def _designs(
     coords: dict[str, tuple[Any, ...]] = {}
     changes: list[tuple[str, str]] = []
     for formula in formulas:
-        made, name = design(formula, cells), f"design_{formula.rate}"
+        made, name = design(formula, cells.frame), f"design_{formula.rate}"
         arrays[name], dims[name] = made.matrix, ("cell", f"{formula.rate}_coefficient")
         coords |= {slot_of(formula, part.term): part.labels for part in (*made.common, *made.grouped)}
         coords[f"{formula.rate}_group"] = tuple(
             f"{part.term.name}: {label}" for part in made.grouped for label in part.labels
         )
-        for number in (number for number in numbers if number in formula.columns):
-            change = moved(formula, cells, number)
-            if change.any():
-                changes.append((formula.rate, number))
-                key = f"change_{len(changes)}"
-                arrays[key], dims[key] = change, dims[name]
+        for number, change in changes_of(formula, cells).items():
+            changes.append((formula.rate, number))
+            key = f"change_{len(changes)}"
+            arrays[key], dims[key] = change, dims[name]
     return arrays, dims, coords, tuple(changes)
 
 
@@ -146,22 +138,6 @@ def _behind(answers: pd.DataFrame, counts: VerdictCounts) -> NDArray[Any]:
     else:
         found = labelled["cluster" if counts.clusters else "item"].nunique()
     return np.asarray(found.reindex(list(counts.models)).fillna(0))
-
-
-def _groups(
-    cells: pd.DataFrame, numbers: tuple[str, ...]
-) -> tuple[tuple[str, ...], dict[str, NDArray[np.float64]], dict[str, int]]:
-    """Columns of categories, which cells belong to each category, by its name, and columns of too many for rows."""
-    known = {SYSTEM, *numbers, *(f"{number} {MISSING}" for number in numbers)}
-    levels = {str(name): sorted(cells[name].unique()) for name in cells if name not in known}
-    many = {name: len(found) for name, found in levels.items() if len(found) > MOST_LEVELS}
-    named = [name for name in levels if name not in many]
-    members = {
-        str(level) if len(named) == 1 else f"{name}={level}": (cells[name] == level).to_numpy(np.float64)
-        for name in named
-        for level in levels[name]
-    }
-    return tuple(named), members, many
 
 
 def _sizes(

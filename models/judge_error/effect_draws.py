@@ -16,7 +16,7 @@ from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.effects import Formula
 from bayesjudge.model import Data
 from bayesjudge.models.common.shared_items import LEAST_DF, adjust, between_systems
-from bayesjudge.models.judge_error.formulas import slot_of
+from bayesjudge.models.judge_error.formulas import coefficients_of
 from bayesjudge.models.judge_error.likelihood import information, scores
 
 if TYPE_CHECKING:
@@ -28,25 +28,7 @@ type Array = NDArray[np.float64]
 
 def coefficients(posterior: xr.Dataset, data: Data, formulas: tuple[Formula, ...]) -> list[Array]:
     """Draws (D, P) of the coefficients of each rate, those that pool in logits too."""
-    found = []
-    for formula in formulas:
-        parts = [
-            _flat(posterior[f"b_{slot_of(formula, t)}" if t.columns else f"mu_{formula.rate}"]) for t in formula.common
-        ]
-        if formula.grouped:
-            z, start = _flat(posterior[f"z_{formula.rate}"]), 0
-            for term in formula.grouped:
-                slot = slot_of(formula, term)
-                stop = start + len(data.coords[slot])
-                parts.append(_flat(posterior[f"tau_{slot}"]) * z[:, start:stop])
-                start = stop
-        found.append(np.concatenate(parts, axis=1))
-    return found
-
-
-def _flat(draws: xr.DataArray) -> Array:
-    values = draws.transpose("chain", "draw", ...).to_numpy()
-    return values.reshape(values.shape[0] * values.shape[1], -1)
+    return [coefficients_of(formula).draws(posterior, data) for formula in formulas]
 
 
 def adjusted(

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from bayesjudge.effects import RATES, Formula, Term, read_formula
 from bayesjudge.effects.formula import SYSTEM
 from bayesjudge.errors import UsageError
+from bayesjudge.models.common.effect_terms import Coefficients
 from bayesjudge.models.common.verdict_channel import FLAT, Pooling, channel_slots
 from bayesjudge.priors import Slot
 
@@ -58,6 +59,13 @@ def slot_of(formula: Formula, term: Term) -> str:
         pooled = "" if (term.columns, term.groups) == ((), (SYSTEM,)) else f"_{term.name}"
         return f"{formula.rate}_spread{pooled}"
     return formula.rate if term == formula.levels else f"{formula.rate}_{term.name}"
+
+
+def coefficients_of(formula: Formula) -> Coefficients:
+    """The names of a formula's coefficients."""
+    single = any(not term.columns for term in formula.common)
+    common, pooled = (tuple(slot_of(formula, t) for t in terms) for terms in (formula.common, formula.grouped))
+    return Coefficients(of=formula.rate, common=common, pooled=pooled, level=formula.rate, single=single)
 
 
 def slots(formulas: tuple[Formula, ...]) -> Mapping[str, Slot]:

@@ -1,0 +1,89 @@
+"""Cells: answers of one system with one value of every column, their groups, and what numbers change in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.effects.columns import MISSING, MOST_LEVELS, Columns, prepared
+from bayesjudge.effects.design import moved
+from bayesjudge.effects.formula import SYSTEM, Formula
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cells:
+    """The cells of a table of answers, ordered by system.
+
+    frame: The columns of each cell, the system's name among them.
+    system: Code of its system, (C,).
+    size: Answers in it, (C,).
+    of: Which cell each answer is in, one entry an answer.
+    columns: As they were prepared.
+    """
+
+    frame: pd.DataFrame
+    system: NDArray[np.int64]
+    size: NDArray[np.int64]
+    of: NDArray[np.int64]
+    columns: Columns
+
+
+def cells_of(answers: pd.DataFrame, formulas: Sequence[Formula], systems: Sequence[str]) -> Cells:
+    """The cells of a table with one row an answer: its system and the columns that formulas name."""
+    columns = prepared(answers, formulas)
+    table = columns.frame.assign(**{SYSTEM: answers[SYSTEM].map(list(systems).index)})
+    table = table[[SYSTEM, *(name for name in table if name != SYSTEM)]]
+    grouped = table.groupby(list(table.columns), sort=True)
+    frame, of = grouped.size().reset_index(name="size"), grouped.ngroup().to_numpy(np.int64)
+    code, size = frame[SYSTEM].to_numpy(), frame.pop("size").to_numpy()
+    frame[SYSTEM] = np.array(systems)[code]
+    return Cells(frame=frame, system=code, size=size, of=of, columns=columns)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Groups:
+    """Categories of the columns of cells.
+
+    cells: How many cells there are.
+    columns: Columns whose categories have rows of their own.
+    members: Which cells belong to each category, by its name, with its column where there are several.
+    too_many: Categories of columns with more than that.
+    """
+
+    cells: int
+    columns: tuple[str, ...]
+    members: dict[str, NDArray[np.float64]]
+    too_many: dict[str, int]
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Cells by categories, (C, G), with a column of zeros where there are none."""
+        return np.stack([*self.members.values()] or [np.zeros(self.cells)], axis=1)
+
+
+def groups_of(cells: Cells) -> Groups:
+    """The categories of every column that is neither a number nor the system."""
+    numbers, frame = cells.columns.numbers, cells.frame
+    known = {SYSTEM, *numbers, *(f"{number} {MISSING}" for number in numbers)}
+    levels = {str(name): sorted(frame[name].unique()) for name in frame if name not in known}
+    many = {name: len(found) for name, found in levels.items() if len(found) > MOST_LEVELS}
+    named = [name for name in levels if name not in many]
+    members = {
+        str(level) if len(named) == 1 else f"{name}={level}": (frame[name] == level).to_numpy(np.float64)
+        for name in named
+        for level in levels[name]
+    }
+    return Groups(cells=len(frame), columns=tuple(named), members=members, too_many=many)
+
+
+def changes_of(formula: Formula, cells: Cells) -> dict[str, Any]:
+    """By number, how the design of a formula changes when it is one standard deviation higher, (C, P)."""
+    found = {name: moved(formula, cells.frame, name) for name in cells.columns.numbers if name in formula.columns}
+    return {name: change for name, change in found.items() if change.any()}

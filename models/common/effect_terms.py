@@ -1,0 +1,105 @@
+"""Coefficients of a design: b of common terms, s z of terms that pool, in NumPyro, in PyMC and in draws.
+
+logit = x b + Σ_g s_g z_g,      z ~ N(0, 1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from bayesjudge.model import Data
+    from bayesjudge.priors import InUse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coefficients:
+    """Names of the coefficients, in the order of the columns of their design.
+
+    Each slot is an axis too, whose labels are those of its coefficients.
+
+    of: What they move: ``z_of`` are the effects that pool, along the axis ``of_group``.
+    common: The slot of each common term, whose coefficients are ``b_slot``.
+    pooled: The slot of each spread, ``tau_slot``.
+    level: The common slot with the prior of a probability, if there is one.
+    single: The level is one number, ``mu_of``.
+    """
+
+    of: str
+    common: tuple[str, ...]
+    pooled: tuple[str, ...]
+    level: str = ""
+    single: bool = False
+
+    def _site(self, slot: str) -> str:
+        return f"mu_{self.of}" if self.single and slot == self.level else f"b_{slot}"
+
+    def _sizes(self, data: Data) -> list[int]:
+        return [len(data.coords[slot]) for slot in (*self.common, *self.pooled)]
+
+    def numpyro(self, data: Data, prior: InUse) -> Any:
+        """All of them, (P,), sampled in NumPyro."""
+        import jax.numpy as jnp
+        import numpyro
+        from numpyro import distributions as dist
+
+        found = []
+        for slot in self.common:
+            site, of = self._site(slot), prior.numpyro(slot, logit=slot == self.level)
+            if site.startswith("mu_"):
+                found.append(numpyro.sample(site, of)[None])
+                continue
+            with numpyro.plate(slot, len(data.coords[slot]), dim=-1):
+                found.append(numpyro.sample(site, of))
+        if self.pooled:
+            spreads = [numpyro.sample(f"tau_{slot}", prior.numpyro(slot)) for slot in self.pooled]
+            each = jnp.repeat(jnp.stack(spreads), np.array(self._sizes(data)[len(self.common) :]))
+            with numpyro.plate(f"{self.of}_group", each.shape[0], dim=-1):
+                found.append(each * numpyro.sample(f"z_{self.of}", dist.Normal(0.0, 1.0)))
+        return jnp.concatenate(found)
+
+    def pymc(self, data: Data, prior: InUse, matrix: NDArray[np.float64]) -> Any:
+        """The logit of every row of a design, inside an open PyMC model with the axes."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        logit: Any = np.zeros(len(matrix))
+        columns = np.split(matrix, np.cumsum(self._sizes(data))[:-1], axis=1)
+        for slot, mine in zip(self.common, columns, strict=False):
+            site = self._site(slot)
+            dims = None if site.startswith("mu_") else slot
+            b = prior.pymc(site, slot, logit=slot == self.level, dims=dims)
+            logit = logit + pt.dot(mine, pt.atleast_1d(b))
+        if self.pooled:
+            z, start = pm.Normal(f"z_{self.of}", np.float64(0), np.float64(1), dims=f"{self.of}_group"), 0
+            for slot, mine in zip(self.pooled, columns[len(self.common) :], strict=True):
+                stop = start + mine.shape[1]
+                logit = logit + prior.pymc(f"tau_{slot}", slot) * pt.dot(mine, z[start:stop])
+                start = stop
+        return logit
+
+    def axes(self) -> tuple[str, ...]:
+        """Those that a PyMC model needs."""
+        singles = {self.level} if self.single else set[str]()
+        return (*(slot for slot in self.common if slot not in singles), *([f"{self.of}_group"] if self.pooled else []))
+
+    def draws(self, posterior: xr.Dataset, data: Data) -> NDArray[np.float64]:
+        """Draws (D, P), those that pool in logits too."""
+        parts = [np.zeros((posterior.sizes["chain"] * posterior.sizes["draw"], 0))]
+        parts += [_flat(posterior[self._site(slot)]) for slot in self.common]
+        if self.pooled:
+            spreads = np.concatenate([_flat(posterior[f"tau_{slot}"]) for slot in self.pooled], axis=1)
+            each = np.repeat(spreads, self._sizes(data)[len(self.common) :], axis=1)
+            parts.append(each * _flat(posterior[f"z_{self.of}"]))
+        return np.concatenate(parts, axis=1)
+
+
+def _flat(draws: xr.DataArray) -> NDArray[np.float64]:
+    values = draws.transpose("chain", "draw", ...).to_numpy()
+    return values.reshape(values.shape[0] * values.shape[1], -1)
