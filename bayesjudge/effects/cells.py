@@ -41,7 +41,7 @@ def cells_of(answers: pd.DataFrame, formulas: Sequence[Formula], systems: Sequen
     table = columns.frame.assign(**{SYSTEM: answers[SYSTEM].map(list(systems).index)})
     table = table[[SYSTEM, *(name for name in table if name != SYSTEM)]]
     grouped = table.groupby(list(table.columns), sort=True)
-    frame, of = grouped.size().reset_index(name="size"), grouped.ngroup().to_numpy(np.int64)
+    frame, of = grouped.size().reset_index(name="size"), np.asarray(grouped.ngroup(), dtype=np.int64)
     code, size = frame[SYSTEM].to_numpy(), frame.pop("size").to_numpy()
     frame[SYSTEM] = np.array(systems)[code]
     return Cells(frame=frame, system=code, size=size, of=of, columns=columns)
