@@ -1,9 +1,10 @@
 """Groups that pool and covariates on real tables: most labels hidden, then compared with all of them.
 
 Groups: 200 labels of a table, drawn evenly; the accuracy within every group and overall, with `(1|group)` in all rates,
-beside Wilson's interval on each group's own labels and the EIF overall. Covariates: 150 labels drawn with chances that
-rise with the length of an answer, P ∝ σ(1.5 z); the overall accuracy with length in all rates and without it. A width
-of labels drawn evenly says what length costs. The truth is the share of right answers among all items.
+beside Wilson's interval on each group's own labels, the EIF overall, and the label regressed on the verdict with the
+same groups. Covariates: 150 labels drawn with chances that rise with the length of an answer, P ∝ σ(1.5 z); the overall
+accuracy with length in all rates, with the label regressed on verdict and length, and without length. A width of labels
+drawn evenly says what length costs. The truth is the share of right answers among all items.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from harness.results import holds, report, show
 
 from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.counts.panel import panel_votes
 from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.judge_error import JudgeError, by_group
+from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.tables import Verdicts
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -100,8 +103,8 @@ def read(folder: Path, table: str, judge: str, *, order: str = "ab") -> pd.DataF
     return pd.DataFrame({**named, "verdict": (rows["verdict"] == "a") * 1, "truth": rows["human"].astype(int)})
 
 
-def hidden(frame: pd.DataFrame, options: argparse.Namespace, *, labels: int, by_length: bool) -> list[VerdictCounts]:
-    """Counts of the table with so many labels, chosen anew for every split."""
+def hidden(frame: pd.DataFrame, options: argparse.Namespace, *, labels: int, by_length: bool) -> list[Verdicts]:
+    """The table with so many labels, chosen anew for every split."""
     chance = np.ones(len(frame))
     if by_length:
         z = (frame["length"] - frame["length"].mean()) / frame["length"].std()
@@ -112,13 +115,17 @@ def hidden(frame: pd.DataFrame, options: argparse.Namespace, *, labels: int, by_
         kept = rng.choice(len(frame), labels, replace=False, p=chance / chance.sum())
         label = pd.array([pd.NA] * len(frame), dtype="Int8")
         label[kept] = frame["truth"].to_numpy()[kept]
-        log = frame.drop(columns="truth").assign(label=label, model="judged")
-        columns = ["length"] if by_length or frame["length"].notna().any() else []
-        found.append(count_verdicts(Verdicts.from_frame(log), group="group", columns=["group", *columns]))
+        found.append(Verdicts.from_frame(frame.drop(columns="truth").assign(label=label, model="judged")))
     return found
 
 
-def estimated(model: JudgeError, sets: list[VerdictCounts], *, seed: int) -> pd.DataFrame:
+def counted(logs: list[Verdicts]) -> list[VerdictCounts]:
+    """Counts with the group, and the length where there is one."""
+    columns = ["group", *(["length"] if logs[0].frame["length"].notna().any() else [])]
+    return [count_verdicts(log, group="group", columns=columns) for log in logs]
+
+
+def estimated(model: JudgeError | JudgePanel, sets: list[Any], *, seed: int) -> pd.DataFrame:
     """Rows of accuracies of every split."""
     fits = fit_many(model, sets, seed=seed, engine=SAMPLING)
     parts = [
@@ -148,14 +155,17 @@ def groups_of(table: str, judge: str, options: argparse.Namespace) -> list[dict[
     frame = read(options.data, table, judge)
     truth = frame.groupby("group")["truth"].mean()
     truth[""] = frame["truth"].mean()
-    sets = hidden(frame, options, labels=200, by_length=False)
+    logs = hidden(frame, options, labels=200, by_length=False)
+    sets = counted(logs)
     ours = estimated(JudgeError(formulas=by_group("group", "partial", systems=1)), sets, seed=options.seed)
     methods = {"labelled": "labels alone, Wilson", "eif": "eif"}
     theirs = [
         accuracy_baselines(counts, "judge", methods=list(methods), bootstrap=0).where(estimand="accuracy").frame
         for counts in sets
     ]
-    every = pd.concat([ours.assign(method="(1|group)"), *theirs])
+    votes = [panel_votes(log, group_by="group") for log in logs]
+    regressed = estimated(JudgePanel(), votes, seed=options.seed).assign(method="label ~ (1|group)")
+    every = pd.concat([ours.assign(method="(1|group)"), regressed, *theirs])
     every = every[np.isfinite(every["lower"]) & np.isfinite(every["upper"])]
     key = {"table": table, "judge": judge}
     parts = itertools.product(every["method"].unique(), ("groups", "total"))
@@ -172,12 +182,18 @@ def lengths_of(table: str, judge: str, options: argparse.Namespace) -> list[dict
     frame = read(options.data, table, judge)
     truth = pd.Series({"": frame["truth"].mean()})
     found = []
-    for by_length, formulas in itertools.product((True, False), (LENGTH, ())):
-        sets = hidden(frame.assign(group="all"), options, labels=150, by_length=by_length)
-        model = JudgeError(formulas=formulas or ("accuracy ~ 0 + system",))
-        rows = estimated(model, sets, seed=options.seed)
+    for by_length in (True, False):
+        logs = hidden(frame.assign(group="all"), options, labels=150, by_length=by_length)
+        sets = counted(logs)
+        votes = [panel_votes(log, columns=["length"]) for log in logs]
+        models = {
+            "with length": (JudgeError(formulas=LENGTH), sets),
+            "regression": (JudgePanel(formulas=("label ~ 1 + length",)), votes),
+            "without": (JudgeError(formulas=("accuracy ~ 0 + system",)), sets),
+        }
         key = {"table": table, "judge": judge, "labels": "by length" if by_length else "even"}
-        found.append(scored(rows, truth, **key, model="with length" if formulas else "without"))
+        for name, (model, tables) in models.items():
+            found.append(scored(estimated(model, tables, seed=options.seed), truth, **key, model=name))
     return found
 
 

@@ -1,9 +1,10 @@
 """Simulation-based calibration of every registered model: ``python benchmarks/validation.py``.
 
-Each model, and `judge_error` with each of three formulas, is calibrated on a small table of its own kind: ranks of
-every parameter, of the log likelihood and of further quantities that look at the data, and the exact ranks of chains
-that start at the truth. One result a model, ``results/validation/MODEL.json``; VALIDATION.md is written from them by
-``harness/pages.py``. Blocks of replicates are kept in ``--folder``, so that a killed run goes on where it stopped.
+Each model, `judge_error` with each of three formulas and `judge_panel` with one, is calibrated on a small table of its
+own kind: ranks of every parameter, of the log likelihood and of further quantities that look at the data, and the exact
+ranks of chains that start at the truth. One result a model, ``results/validation/MODEL.json``; VALIDATION.md is written
+from them by ``harness/pages.py``. Blocks of replicates are kept in ``--folder``, so that a killed run goes on where it
+stopped.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from harness.results import holds, report, show
 from bayesjudge.datasets.small import FORMULAS, KIND_OF_MODEL, WITH_COLUMNS, small_table
 from bayesjudge.inference import Hmc
 from bayesjudge.model import find_model
-from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.simulation import Calibration, data_quantities, sbc
 from bayesjudge.simulation.calibration.ranks import FALSE_ALARM
 
@@ -37,7 +37,8 @@ def main() -> None:
 
 def _one(name: str, options: Namespace) -> None:
     facts, table = machine(), KIND_OF_MODEL.get(name, WITH_COLUMNS)
-    model = JudgeError(formulas=FORMULAS[name]) if name in FORMULAS else find_model(name)()
+    registered, formulas = FORMULAS.get(name, (name, ()))
+    model = find_model(registered)(**({"formulas": formulas} if formulas else {}))
     data = model.prepare(small_table(table))
     folder = None if options.folder is None else options.folder / name
     # What was kept from an earlier run took its time then: no figure is better than a wrong one.

@@ -1,6 +1,7 @@
 """A judge that prefers long answers, and labels that were given to long answers first.
 
-With length in all rates the total is right again, and the rows of effects say how the judge errs.
+With length in all rates the total is right again, and the rows of effects say how the judge errs. So it is where the
+label is regressed on verdict and length, which needs nothing to be true of how the judge errs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def main() -> None:
     frame, truth = log()
     formulas = [f"{rate} ~ 1 + log(words)" for rate in ("accuracy", "sensitivity", "specificity")]
     print(f"true accuracy {truth:.3f}")
-    for name, formula in (("without length", []), ("with length", formulas)):
+    regression = ["label ~ 1 + log(words)"]
+    for name, formula in (("without length", []), ("label on length", regression), ("with length", formulas)):
         answer = bj.accuracy(frame, formula=formula, **SAMPLING)
         row = answer.estimates.frame.iloc[0]
         print(f"{name}: {row['point']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}]")

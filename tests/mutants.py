@@ -20,7 +20,6 @@ from bayesjudge.datasets.small import FORMULAS, KIND_OF_MODEL, WITH_COLUMNS, sma
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, find_model
-from bayesjudge.models.judge_error import JudgeError
 
 __all__ = ["Case", "Mutant", "Mutation"]
 
@@ -117,9 +116,10 @@ class Case:
 
     @classmethod
     def of(cls, name: str, slips: tuple[Mutation, ...]) -> Case:
-        """A registered model's, or that of `judge_error` with formulas."""
+        """A registered model's, or that of one with formulas."""
         accelerator.prepare()
-        model = JudgeError(formulas=FORMULAS[name]) if name in FORMULAS else find_model(name)()
+        registered, formulas = FORMULAS.get(name, (name, ()))
+        model = find_model(registered)(**({"formulas": formulas} if formulas else {}))
         table = small_table(KIND_OF_MODEL.get(name, WITH_COLUMNS))
         return cls(name=name, model=model, data=model.prepare(table), slips=slips)
 

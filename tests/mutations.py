@@ -46,7 +46,7 @@ def _swapped(site: str, other: str) -> Mutation:
 
 _CHANNEL = (_swapped("mu_sensitivity", "mu_specificity"), _scaled("tau_sensitivity", 3.0))
 
-#: Wrong versions of each registered model of this package, and of `judge_error` with formulas, on its small table.
+#: Wrong versions of each registered model of this package, and of those with formulas, on its small table.
 MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     "bradley_terry": (
         _dropped_jacobian("spread"),
@@ -89,6 +89,13 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
         _dropped_jacobian("model_spread"),
         _flipped("weight_mean"),
         _scaled("model_spread", 3.0),
+        _flipped("intercept"),
+        _counted_twice("label"),
+    ),
+    "judge_panel_nested": (
+        _flipped("b_log_length"),
+        _scaled("tau_topic_spread", 3.0),
+        _dropped_jacobian("tau_topic_model_spread"),
         _flipped("intercept"),
         _counted_twice("label"),
     ),

@@ -28,15 +28,15 @@ def answer_rows(verdicts: Verdicts | ir.Table, cells: Cells, columns: Sequence[s
     frame["label"] = frame["label"].fillna(UNLABELLED).astype("int64")
     kept = ["judge", "item", "system", "runs", "positives", "cluster", *known]
     frame = frame[[name for name in kept if name in frame]].sort_values(["judge", "system", "item"], ignore_index=True)
-    extra = [name for name in columns if name not in {"item", "system"}]
+    return frame.merge(columns_of_answers(verdicts, columns), on=["item", "system"], how="left", validate="m:1")
+
+
+def columns_of_answers(verdicts: Verdicts | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
+    """One row an answer: item, system and the columns, each of which has one value for an answer or none."""
     there = verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns
-    if missing := [name for name in extra if name not in there]:
+    columns = [name for name in columns if name not in {"item", "system"}]
+    if missing := [name for name in columns if name not in there]:
         raise UsageError(f"no column {missing[0]!r}{did_you_mean(missing[0], there)}; the table has {list(there)}")
-    return frame.merge(_of_answers(verdicts, extra), on=["item", "system"], how="left", validate="m:1")
-
-
-def _of_answers(verdicts: Verdicts | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
-    """One row an answer: item, system and the columns."""
     if isinstance(verdicts, Verdicts):
         named = verdicts.frame.rename(columns={"model": "system"})[["item", "system", *columns]]
     else:
@@ -46,7 +46,7 @@ def _of_answers(verdicts: Verdicts | ir.Table, columns: Sequence[str]) -> pd.Dat
     answers = named.groupby(["item", "system"], as_index=False)
     if not columns:
         return answers.size().drop(columns="size")
-    several = answers[list(columns)].nunique()
+    several = answers[columns].nunique()
     problems = [
         Problem(
             column=name,
@@ -59,4 +59,4 @@ def _of_answers(verdicts: Verdicts | ir.Table, columns: Sequence[str]) -> pd.Dat
     ]
     if problems:
         raise InputError(problems)
-    return answers[list(columns)].first()
+    return answers[columns].first()

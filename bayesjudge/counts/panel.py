@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.answer_rows import columns_of_answers
 from bayesjudge.counts.rows import Cells, coded, fetch, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.tables import Verdicts
@@ -43,6 +44,9 @@ class PanelVotes:
         judge gave none.
     annotators: People who labelled, where the table tells them apart; else empty.
     marks: Each annotator's label, 0 or 1, and -1 where they gave none.
+    group_name: Of the group column.
+    columns: ``item``, ``system`` and the columns that formulas name, one row for each answer, whose index has the codes
+        of item and system; none where no such were asked for.
     probability: With which each labelled answer was chosen to be labelled, NaN where there is no label; none where all
         had the same chance.
     dropped: Rows of the input that could not be used, by reason.
@@ -59,6 +63,8 @@ class PanelVotes:
     annotations: NDArray[np.int64]
     group: NDArray[np.int64]
     cluster: NDArray[np.int64]
+    group_name: str = "group"
+    columns: pd.DataFrame | None = None
     scores: NDArray[np.float64] | None = None
     annotators: tuple[str, ...] = ()
     marks: NDArray[np.int64] | None = None
@@ -93,11 +99,13 @@ def panel_votes(
     group_by: str | None = None,
     cluster: str | Sequence[str] | None = None,
     score: str | None = None,
+    columns: Sequence[str] | None = None,
 ) -> PanelVotes:
     """Votes of all judges on all answers, in one pass where the data lives.
 
     group_by: Column whose values split the items (a subject, a language); constant within an item.
     cluster: Columns whose values say which items belong together (one document); constant within an item.
+    columns: Columns of formulas; constant within an answer.
     """
     clusters = [cluster] if isinstance(cluster, str) else list(cluster or ())
     cells = make_cells(verdicts, group=group_by, clusters=clusters)
@@ -118,6 +126,8 @@ def panel_votes(
         runs=runs,
         label=label,
         annotations=np.isfinite(label).astype(np.int64),
+        group_name=group_by or "group",
+        columns=None if columns is None else _columns(verdicts, columns, frame, place),
         group=_of_items(frame, item, "group", cells.groups, np.zeros(len(items), np.int64)),
         cluster=_of_items(frame, item, "cluster", cells.clusters, np.arange(len(items))),
         probability=np.where(np.isfinite(label), chance, np.nan) if "probability" in frame else None,
@@ -127,6 +137,15 @@ def panel_votes(
     )
     marks = verdicts.annotations if isinstance(verdicts, Verdicts) else None
     return found if marks is None else _annotated(found, marks)
+
+
+def _columns(
+    verdicts: Verdicts | ir.Table, columns: Sequence[str], frame: pd.DataFrame, place: tuple[Any, Any]
+) -> pd.DataFrame:
+    """The columns of every row, indexed by its codes."""
+    keys = frame[["item", "model"]].rename(columns={"model": "system"})
+    found = keys.merge(columns_of_answers(verdicts, columns), how="left", on=["item", "system"], validate="1:1")
+    return found.set_axis(pd.MultiIndex.from_arrays(place, names=["item_code", "system_code"]), axis=0)
 
 
 def _annotated(votes: PanelVotes, annotations: pd.DataFrame) -> PanelVotes:

@@ -72,23 +72,33 @@ KIND_OF_MODEL: Mapping[str, str] = {
     "verdict_agreement": "pairs",
 }
 
-#: Formulas of `judge_error` that are calibrated on that table, by what they have of each kind of term.
-FORMULAS: Mapping[str, tuple[str, ...]] = {
+#: Models with formulas that are calibrated on that table: the registered one, and what they have of each kind of term.
+FORMULAS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "judge_error_number": (
-        "accuracy ~ 0 + system + log(length)",
-        "sensitivity ~ 1 + log(length) + (1|system)",
-        "specificity ~ 1 + log(length) + (1|system)",
+        "judge_error",
+        (
+            "accuracy ~ 0 + system + log(length)",
+            "sensitivity ~ 1 + log(length) + (1|system)",
+            "specificity ~ 1 + log(length) + (1|system)",
+        ),
     ),
     "judge_error_crossed": (
-        "accuracy ~ 0 + system + (1|topic) + (1|style)",
-        "sensitivity ~ 1 + (1|topic) + (1|style)",
-        "specificity ~ 1 + (1|topic) + (1|style)",
+        "judge_error",
+        (
+            "accuracy ~ 0 + system + (1|topic) + (1|style)",
+            "sensitivity ~ 1 + (1|topic) + (1|style)",
+            "specificity ~ 1 + (1|topic) + (1|style)",
+        ),
     ),
     "judge_error_nested": (
-        "accuracy ~ 0 + system + (1|topic) + (1|system:topic)",
-        "sensitivity ~ 1 + (1|topic) + (1|system)",
-        "specificity ~ 1 + (1|topic) + (1|system)",
+        "judge_error",
+        (
+            "accuracy ~ 0 + system + (1|topic) + (1|system:topic)",
+            "sensitivity ~ 1 + (1|topic) + (1|system)",
+            "specificity ~ 1 + (1|topic) + (1|system)",
+        ),
     ),
+    "judge_panel_nested": ("judge_panel", ("label ~ 1 + log(length) + (1|topic) + (1|system:topic)",)),
 }
 
 

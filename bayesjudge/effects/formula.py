@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-#: What may have a formula: P(right), P(verdict 1 | right), P(verdict 0 | wrong).
+#: What may have a formula before one judge: P(right), P(verdict 1 | right), P(verdict 0 | wrong).
 RATES = ("accuracy", "sensitivity", "specificity")
+#: What may have one before all judges together: P(right | votes).
+LABEL = "label"
 #: The column that says whose answer it is.
 SYSTEM = "system"
 #: Functions of a column.
@@ -52,7 +54,7 @@ class Term:
 class Formula:
     """The formula of one rate.
 
-    rate: One of `RATES`.
+    rate: One of `RATES`, or `LABEL`.
     right: What `formulae` reads, without calls.
     common, grouped: Its terms.
     """
@@ -101,9 +103,10 @@ def read_formula(text: str) -> Formula:
     """
     left, tilde, right = text.partition("~")
     rate = left.strip()
-    if not right.strip() or rate not in RATES:
-        hint = did_you_mean(rate, RATES) if tilde else ""
-        raise UsageError(f"formula {text!r}: write a rate ({', '.join(RATES)}){hint}, ~ and terms, as in {_EXAMPLE}")
+    known = (*RATES, LABEL)
+    if not right.strip() or rate not in known:
+        hint = did_you_mean(rate, known) if tilde else ""
+        raise UsageError(f"formula {text!r}: write a rate ({', '.join(known)}){hint}, ~ and terms, as in {_EXAMPLE}")
     quoted = _CALL.sub(lambda call: f"`{call[1]}({call[2].strip('`')})`", right.strip())
     common, grouped = _terms(text, quoted)
     found = Formula(rate, quoted, common, grouped)
@@ -155,6 +158,19 @@ def base_of(column: str) -> tuple[str, str]:
     """The function of a column such as ``log(length)``, none where it is one of the table, and that column."""
     call = _CALL.fullmatch(column) or re.fullmatch(rf"({'|'.join(FUNCTIONS)})\((.+)\)", column)
     return (call[1], call[2]) if call else ("", column)
+
+
+def columns_named(texts: Iterable[str]) -> list[str] | None:
+    """The columns of a table that formulas name, but for the system; none without formulas.
+
+    Examples
+    --------
+    >>> columns_named(["label ~ 1 + log(length) + (1|system:topic)"]), columns_named([])
+    (['length', 'topic'], None)
+    """
+    formulas = [read_formula(text) for text in texts]
+    named = {base_of(name)[1] for formula in formulas for name in formula.columns}
+    return sorted(named - {SYSTEM}) if formulas else None
 
 
 def require_columns(formulas: Iterable[Formula], there: Collection[str]) -> None:

@@ -50,9 +50,9 @@ class AccuracyOptions(LabelDecisionOptions):
     formula: Annotated[
         Sequence[str],
         Option(
-            "How a rate (accuracy, sensitivity, specificity) differs between answers, in R's notation: "
-            "'sensitivity ~ 1 + length + (1|system)', with (1|topic) for groups that pool; may be given more than "
-            "once.",
+            "How a rate (accuracy, sensitivity, specificity; before all judges together: label) differs between "
+            "answers, in R's notation: 'sensitivity ~ 1 + length + (1|system)', with (1|topic) for groups that "
+            "pool; may be given more than once.",
             metavar="<formula>",
             panel="Data",
             recorded="given",
@@ -98,8 +98,16 @@ class AccuracyOptions(LabelDecisionOptions):
         if self.shares and (self.population == "items" or self.labels == "chosen-by-verdict"):
             raise UsageError("shares= state a mix of questions like these: leave out population= and labels=")
         object.__setattr__(self, "shares", {column: _mix(column, said) for column, said in self.shares.items()})
+        if self.panel is False and (label := self.formulas_of("label")):
+            raise UsageError(f"'{label[0]}' is for all judges together: leave out panel=False")
         if self.labels == "chosen-by-verdict" and self.formula:
             raise UsageError("labels='chosen-by-verdict' estimates weights, which formulas do not take: leave one out")
+
+    def formulas_of(self, *rates: str) -> tuple[str, ...]:
+        """Formulas of some rates."""
+        from bayesjudge.effects import read_formula
+
+        return tuple(text for text in self.formula if read_formula(text).rate in rates)
 
 
 def _mix(column: str, said: Any) -> dict[str, float]:

@@ -100,6 +100,12 @@ class Coefficients:
         return np.concatenate(parts, axis=1)
 
 
+def effect_facts(data: Data) -> dict[str, Any]:
+    """What formulas took their columns for: the scale of numbers, gaps, and columns of too many categories."""
+    scale = {name: {"mean": mean, "sd": sd} for name, mean, sd in data.facts["scale"]}
+    return {"scale": scale, "missing": dict(data.facts["missing"]), "too_many": dict(data.facts["too_many"])}
+
+
 def _flat(draws: xr.DataArray) -> NDArray[np.float64]:
     values = draws.transpose("chain", "draw", ...).to_numpy()
     return values.reshape(values.shape[0] * values.shape[1], -1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from bayesjudge.effects import RATES, Formula, Term, read_formula
+from bayesjudge.effects import LABEL, RATES, Formula, Term, read_formula
 from bayesjudge.effects.formula import SYSTEM
 from bayesjudge.errors import UsageError
 from bayesjudge.models.common.effect_terms import Coefficients
@@ -18,6 +18,7 @@ from bayesjudge.models.common.verdict_channel import FLAT, Pooling, channel_slot
 from bayesjudge.priors import Slot
 
 _OF_POOLING = {"partial": f"1 + (1|{SYSTEM})", "shared": "1", "specific": f"0 + {SYSTEM}"}
+_NAMED = f"{', '.join(RATES[:-1])} and {RATES[-1]}"
 _EFFECT = Slot(
     "Normal(0, 1)", "logits per sd", "length moves real judges by .36 to 1.25 logits per sd where it moves them"
 )
@@ -36,6 +37,8 @@ def formulas_of(given: tuple[str, ...], pooling: Pooling) -> tuple[Formula, ...]
     found |= {rate: read_formula(f"{rate} ~ {_OF_POOLING[pooling]}") for rate in RATES[1:]}
     read = [read_formula(text) for text in given]
     rates = [formula.rate for formula in read]
+    if LABEL in rates:
+        raise UsageError(f"'{read[rates.index(LABEL)]}' is for judge_panel: judge_error takes formulas of {_NAMED}")
     if twice := [rate for rate in rates if rates.count(rate) > 1]:
         raise UsageError(f"two formulas of {twice[0]}: give one")
     found |= {formula.rate: formula for formula in read}

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
-from bayesjudge.effects import Formula, read_formula
-from bayesjudge.effects.formula import base_of
+from bayesjudge.effects import Formula, columns_named, read_formula
 from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.estimates import Population
 from bayesjudge.model import Data, GenerativeModel, Statistic
+from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.common.verdict_channel import FLAT, Labels, Pooling, channel_slots, numpyro_channel
 from bayesjudge.models.judge_error import data as judge_error_data
 from bayesjudge.models.judge_error import effect_data, effect_draws, effect_results, results
@@ -103,8 +103,7 @@ class JudgeError(GenerativeModel):
 
     def prepare(self, table: Verdicts | VerdictCounts) -> Data:
         """Sufficient statistics: answers in each cell, and pairs of cells of one item."""
-        named = {name for formula in self._formulas for name in formula.columns} if self.formulas else None
-        columns = None if named is None else sorted({base_of(name)[1] for name in named})
+        columns = columns_named(self.formulas)
         counts = table if isinstance(table, VerdictCounts) else count_verdicts(table, columns=columns)
         if self.formulas:
             judge_error_data.require_usable(counts, labels=self.labels)
@@ -223,9 +222,7 @@ class JudgeError(GenerativeModel):
     def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:
         """What shared items do to this posterior, or what formulas took their columns for."""
         if self.formulas:
-            scale = {name: {"mean": mean, "sd": sd} for name, mean, sd in data.facts["scale"]}
-            gaps, many = dict(data.facts["missing"]), dict(data.facts["too_many"])
-            return {"effects": {"scale": scale, "missing": gaps, "too_many": many}}
+            return {"effects": effect_facts(data)}
         return {"shared_items": describe(posterior, data, enriched=self._enriched)}
 
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:

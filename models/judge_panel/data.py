@@ -19,6 +19,7 @@ import numpy as np
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.judge_panel.kinds import Kinds, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,21 +28,23 @@ if TYPE_CHECKING:
 
     from bayesjudge.counts.panel import PanelVotes
 
+    type Codes = NDArray[np.int64]
+
 
 Scale = Literal["binary", "graded"]
 #: Items up to which every answer is predicted on its own; past it answers are predicted by vote pattern.
 MOST_ITEMS = 5000
 
 
-def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
+def prepare(votes: PanelVotes, *, scale: Scale, formulas: tuple[str, ...] = ()) -> Data:
     """Labelled answers as rows ``answer_...``, then all answers (or their patterns) as rows ``cell_...``."""
-    covariates = regressors(votes, scale)
-    answers = _labelled_answers(votes, covariates)
+    covariates, kinds = regressors(votes, scale), kinds_of(votes, formulas)
+    answers = _labelled_answers(votes, covariates, kinds.of)
     if votes.probability is not None:
         weight = 1 / votes.probability[votes.annotations > 0]
         answers["answer_n"] = weight / weight.mean()
     singly = len(votes.items) <= MOST_ITEMS
-    cells, units = (_all_cells if singly else _pattern_cells)(votes, covariates)
+    cells, units = (_all_cells if singly else _pattern_cells)(votes, covariates, kinds.of)
     marks = _marks(votes, singly)
     arrays = {
         "model_rate": covariates.model_rate,
@@ -50,8 +53,10 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
         **answers,
         **cells,
         **marks,
+        **kinds.arrays,
     }
     known = {
+        **kinds.dims,
         "model_rate": ("system",),
         "vote_centre": ("judge",),
         **dict.fromkeys(("label", "mark_cell"), ("answer",)),
@@ -59,7 +64,7 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
     }
     dims = {name: known.get(name) or _row_dims(name) for name in arrays}
     axes = {dim: size for name in arrays for dim, size in zip(dims[name], arrays[name].shape, strict=True)}
-    named = {"system": votes.models, "judge": votes.judges, "group": votes.groups}
+    named = {"system": votes.models, "judge": votes.judges, "group": tuple(kinds.groups.members), **kinds.coords}
     return Data(
         arrays=arrays,
         dims=dims,
@@ -72,20 +77,24 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
         },
         ragged=tuple(dim for dim in ("answer", "cell", "sampled") if dim in axes),
         facts={
-            "groups": len(votes.groups),
+            "formula": f"{kinds.formula.rate} ~ {kinds.formula.right}",
+            "changes": kinds.changes,
+            "scale": tuple((name, *values) for name, values in kinds.cells.columns.scale.items()),
+            "missing": tuple(kinds.cells.columns.missing.items()),
+            "too_many": tuple(kinds.groups.too_many.items()),
             "units": units,
             "items": singly * len(votes.items),
             "annotators": len(votes.annotators) if marks else 0,
             "weighted": votes.probability is not None,
             "all_units": len(np.unique(votes.cluster)),
         },
-        units=_sizes(votes),
+        units=_sizes(votes, kinds),
     )
 
 
-def _labelled_answers(votes: PanelVotes, covariates: Regressors) -> dict[str, NDArray[Any]]:
+def _labelled_answers(votes: PanelVotes, covariates: Regressors, kind: Codes) -> dict[str, NDArray[Any]]:
     """Rows of the labelled answers; ``answer_n``, how many each represents, is 1."""
-    rows = _answer_rows(votes, covariates, votes.annotations > 0, "answer")
+    rows = _answer_rows(votes, covariates, kind, votes.annotations > 0, "answer")
     if not len(rows["answer_n"]):
         # One row that counts nothing stands where there is no label.
         rows = {name: np.zeros((1, *values.shape[1:]), values.dtype) for name, values in rows.items()}
@@ -173,14 +182,14 @@ def _mid_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def _sizes(votes: PanelVotes) -> dict[str, int]:
+def _sizes(votes: PanelVotes, kinds: Kinds) -> dict[str, int]:
     """Answers, labelled answers (key ``labelled:...``) and paired items behind each name."""
     given, labelled = votes.answered, votes.annotations > 0
     sizes: dict[str, int] = {}
     for m, model in enumerate(votes.models):
         sizes |= {model: int(given[:, m].sum()), f"labelled:{model}": int(labelled[:, m].sum())}
-        for g, group in enumerate(votes.groups):
-            sizes[f"{model} | {group}"] = int((given[:, m] & (votes.group == g)).sum())
+        mine = kinds.of[given[:, m], m]
+        sizes |= {f"{model} | {group}": int(member[mine].sum()) for group, member in kinds.groups.members.items()}
     for a, b in itertools.combinations(range(len(votes.models)), 2):
         sizes[f"{votes.models[a]} − {votes.models[b]}"] = int((given[:, a] & given[:, b]).sum())
     voted = (votes.runs > 0).sum(axis=(0, 1))
@@ -212,25 +221,25 @@ class Regressors:
     model_rate: NDArray[np.float64]
 
 
-def _all_cells(votes: PanelVotes, regressors: Regressors) -> tuple[dict[str, Any], int]:
+def _all_cells(votes: PanelVotes, regressors: Regressors, kind: Codes) -> tuple[dict[str, Any], int]:
     """One row an answer, and how many units (items or clusters) are weighed."""
-    return _answer_rows(votes, regressors, votes.answered, "cell"), int(votes.cluster.max()) + 1
+    return _answer_rows(votes, regressors, kind, votes.answered, "cell"), int(votes.cluster.max()) + 1
 
 
-def _pattern_cells(votes: PanelVotes, regressors: Regressors) -> tuple[dict[str, Any], int]:
-    """One row a pattern of model, group, unit, votes, label and rounded mean vote, and a sample of items.
+def _pattern_cells(votes: PanelVotes, regressors: Regressors, kind: Codes) -> tuple[dict[str, Any], int]:
+    """One row a pattern of kind, unit, votes, label and rounded mean vote, and a sample of items.
 
     Units are 0 where they are too many to weigh one by one.
     """
     units = int(votes.cluster.max()) + 1
     weighed = units if units <= MOST_UNITS else 0
-    rows = _answer_rows(votes, regressors, votes.answered, "cell")
+    rows = _answer_rows(votes, regressors, kind, votes.answered, "cell")
     rows["cell_rate"] = np.round(rows["cell_rate"] / STEP) * STEP
     rows["cell_unit"] = rows["cell_unit"] if weighed else np.zeros_like(rows["cell_unit"])
     rows["cell_item"] = np.zeros_like(rows["cell_item"])
     arrays = _tallied(rows)
     chosen = votes.answered & _whole_units(votes)[:, None]
-    arrays |= _answer_rows(votes, regressors, chosen, "sampled")
+    arrays |= _answer_rows(votes, regressors, kind, chosen, "sampled")
     arrays["sampled_unit"] = np.unique(arrays["sampled_unit"], return_inverse=True)[1].reshape(-1)
     return arrays, weighed
 
@@ -243,13 +252,14 @@ def _whole_units(votes: PanelVotes) -> NDArray[np.bool_]:
     return np.isin(votes.cluster, chosen)
 
 
-def _answer_rows(votes: PanelVotes, regressors: Regressors, chosen: NDArray[np.bool_], prefix: str) -> dict[str, Any]:
+def _answer_rows(
+    votes: PanelVotes, regressors: Regressors, kind: Codes, chosen: NDArray[np.bool_], prefix: str
+) -> dict[str, Any]:
     """The chosen cells (I, M) as rows; the label is -1 where there is none."""
     item, model = np.nonzero(chosen)
     label = np.where(votes.annotations > 0, votes.label > 0.5, -1)[item, model]
     columns = {
-        "model": model,
-        "group": votes.group[item],
+        "kind": kind[item, model],
         "unit": votes.cluster[item],
         "item": item,
         "label": label.astype(np.int64),
@@ -262,7 +272,7 @@ def _answer_rows(votes: PanelVotes, regressors: Regressors, chosen: NDArray[np.b
 
 def _names(votes: PanelVotes, arrays: Mapping[str, Any]) -> tuple[str, ...]:
     """Item and model of every labelled answer."""
-    rows = zip(arrays["answer_item"], arrays["answer_model"], strict=True)
+    rows = zip(arrays["answer_item"], arrays["kind_system"][arrays["answer_kind"]], strict=True)
     return tuple(f"{votes.items[i]} | {votes.models[m]}" for i, m in rows)
 
 
@@ -271,7 +281,7 @@ def _row_dims(name: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> _row_dims("cell_votes"), _row_dims("answer_model")
+    >>> _row_dims("cell_votes"), _row_dims("answer_kind")
     (('cell', 'judge'), ('answer',))
     """
     return (name.split("_", maxsplit=1)[0], *(("judge",) if name.endswith("_votes") else ()))

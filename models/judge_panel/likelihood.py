@@ -34,7 +34,6 @@ def sample_sites(prior: InUse, data: Data) -> dict[str, Any]:
     def drawn(*names: str) -> dict[str, Any]:
         return {name: numpyro.sample(name, prior.numpyro(name)) for name in names}
 
-    facts = data.facts
     sites = drawn("intercept", "model_spread")
     sites["weight_mean"] = numpyro.sample("weight_mean", prior.numpyro("weight"))
     sites |= drawn("weight_spread", "model_rate_slope", "item_rate_slope")
@@ -43,10 +42,6 @@ def sample_sites(prior: InUse, data: Data) -> dict[str, Any]:
     if OWN_WEIGHT in prior.chosen:
         sites |= drawn(OWN_WEIGHT)
         sites |= _standardised("z_own_weight", judge=data.size("judge"), system=data.size("system"))
-    if facts["groups"] > 1:
-        sites |= drawn("group_spread") | _standardised("z_group", group=facts["groups"])
-        sites |= drawn("group_model_spread")
-        sites |= _standardised("z_group_model", group=facts["groups"], system=data.size("system"))
     return sites
 
 
@@ -60,36 +55,34 @@ def _standardised(name: str, **axes: int) -> dict[str, Any]:
             return {name: numpyro.sample(name, dist.Normal(0.0, 1.0))}
 
 
-def coefficients(sites: Mapping[str, Any], model_rate: Any) -> dict[str, Any]:
-    """What the logit is linear in, with annotators' λ where there are several.
+def coefficients(sites: Mapping[str, Any], model_rate: Any, effect: Any = None) -> dict[str, Any]:
+    """What the logit is linear in, with annotators' λ where there are several; sites may have axes of draws before.
 
-    ``level`` (G, M) is α_m + γ ℓ_m with what groups add, ``weight`` is β_j (J,) or β_jm (M, J), ``slope`` δ.
+    ``level`` (M,) is α_m + γ ℓ_m, ``effect`` (P,) what the formula or groups add, ``weight`` β_j (J,) or β_jm (M, J),
+    ``slope`` δ.
     """
-    level = sites["intercept"] + sites["model_spread"] * sites["z_model"]
-    level = level + sites["model_rate_slope"] * model_rate
-    if "z_group" in sites:
-        shift = sites["group_spread"] * sites["z_group"][:, None]
-        level = level + shift + sites["group_model_spread"] * sites["z_group_model"]
-    weight = sites["weight_mean"] + sites["weight_spread"] * sites["z_weight"]
+    level = sites["intercept"][..., None] + sites["model_spread"][..., None] * sites["z_model"]
+    level = level + sites["model_rate_slope"][..., None] * model_rate
+    weight = sites["weight_mean"][..., None] + sites["weight_spread"][..., None] * sites["z_weight"]
     if "z_own_weight" in sites:
-        weight = weight + (sites["own_weight_spread"] * sites["z_own_weight"]).T
-    found = {"level": jnp.atleast_2d(level), "weight": weight, "slope": sites["item_rate_slope"]}
+        own = sites["own_weight_spread"][..., None, None] * sites["z_own_weight"]
+        weight = weight[..., None, :] + own.swapaxes(-1, -2)
+    found = {"level": level, **({} if effect is None else {"effect": effect})}
+    found |= {"weight": weight, "slope": sites["item_rate_slope"]}
     if "z_annotator" in sites:
-        found["annotator_logit"] = sites["annotator_mean"] + sites["annotator_spread"] * sites["z_annotator"]
+        spread = sites["annotator_spread"][..., None]
+        found["annotator_logit"] = sites["annotator_mean"][..., None] + spread * sites["z_annotator"]
     return found
 
 
 def row_logits(found: Mapping[str, Any], arrays: Mapping[str, Any], rows: str) -> Any:
     """Logit of P(y = 1) of every row ``answer_...``, ``cell_...`` or ``sampled_...``, from `coefficients`."""
-    group, model, votes, rate = (arrays[f"{rows}_{name}"] for name in ("group", "model", "votes", "rate"))
-    weight = found["weight"]
-    by_vote = votes @ weight if weight.ndim == 1 else (votes * weight[model]).sum(-1)
-    return found["level"][group, model] + by_vote + found["slope"] * rate
-
-
-def answer_logits(sites: Mapping[str, Any], data: Data) -> Any:
-    """Logit of P(y = 1) of every labelled answer."""
-    return row_logits(coefficients(sites, data["model_rate"]), data.arrays, "answer")
+    kind, votes, rate = (arrays[f"{rows}_{name}"] for name in ("kind", "votes", "rate"))
+    weight, level = found["weight"], found["level"][arrays["kind_system"]]
+    if "effect" in found:
+        level = level + arrays["kind_design"] @ found["effect"]
+    by_vote = votes @ weight if weight.ndim == 1 else (votes * weight[arrays["kind_system"][kind]]).sum(-1)
+    return level[kind] + by_vote + found["slope"] * rate
 
 
 def numpyro_annotators(prior: InUse, annotators: int) -> Any:

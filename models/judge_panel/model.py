@@ -11,7 +11,8 @@ For model m's answer to item i, judges j with votes v (METHODS 1.11)::
 Only labelled answers enter the likelihood. Judges err together, and a model of the votes given the label
 turns whatever it leaves out of that into false confidence (see `conditional_panel`); a model of the label
 given the votes need not say how judges err. v̄_j is judge j's mean vote, and a missing vote adds nothing.
-Groups of items have effects ``N(0, s_g)`` of their own and by model. The likelihood multiplies over answers,
+A formula adds columns of the log, and groups that pool; groups of items have effects ``N(0, s_g)`` of their own and by
+model (kinds.py). The likelihood multiplies over answers,
 though the labels of one item, or of a cluster of items, share more than their votes say: it is a composite
 likelihood, and what is reported are its draws adjusted for that (METHODS 1.9b; population.py). Where several
 people labelled, each is taken to err at a rate of their own and the true label is summed out (likelihood.py).
@@ -24,12 +25,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesjudge.counts.panel import PanelVotes, panel_votes
+from bayesjudge.effects import columns_named, read_formula
 from bayesjudge.errors import require_choice
 from bayesjudge.estimates import POPULATIONS, Population
 from bayesjudge.model import Data, GenerativeModel, Statistic
+from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
-from bayesjudge.models.judge_panel.priors import OWN_WEIGHT, SLOTS
+from bayesjudge.models.judge_panel.kinds import coefficients_of, in_force, label_formula, slots
+from bayesjudge.models.judge_panel.priors import EFFECT, GROUP_MODEL_SPREAD, GROUP_SPREAD, OWN_WEIGHT, SLOTS
 from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
@@ -54,6 +58,9 @@ class JudgePanel(GenerativeModel):
         A judge's vote means the same for every model (shared, the default), or nearly the same (specific).
     votes : {"binary", "graded"}
         Judges' verdicts, or the ranks of their graded scores (`PanelVotes.scores`).
+    formulas : tuple of str
+        What moves the label beside the votes: ``("label ~ 1 + length + (1|topic)",)``. Levels of systems,
+        ``1 + (1|system)``, are always there. Votes then need ``columns=``.
 
     Examples
     --------
@@ -63,22 +70,31 @@ class JudgePanel(GenerativeModel):
 
     weights: Weights = "shared"
     votes: Scale = "binary"
+    formulas: tuple[str, ...] = ()
 
-    exchangeable = ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "z_annotator")
+    exchangeable = ("z_model", "z_weight", "z_own_weight", "z_label", "z_annotator")
 
     def __post_init__(self) -> None:
         require_choice("weights", self.weights, get_args(Weights))
         require_choice("votes", self.votes, get_args(Scale))
+        label_formula(self.formulas)
 
     @property
     def priors(self) -> Mapping[str, Slot]:
         """Of levels, of what votes are worth, of groups and of people's marks; unused where there are none."""
-        return {name: slot for name, slot in SLOTS.items() if self.weights == "specific" or name != OWN_WEIGHT}
+        plain = {name: slot for name, slot in SLOTS.items() if self.weights == "specific" or name != OWN_WEIGHT}
+        effects = slots(in_force(self.formulas, grouped=True), EFFECT, GROUP_SPREAD, GROUP_MODEL_SPREAD)
+        return {**plain, **effects}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """In the label: whatever differs from the defaults."""
+        return (*super().options, *(str(read_formula(text)).replace(" ", "") for text in self.formulas))
 
     def prepare(self, table: Verdicts | PanelVotes) -> Data:
         """Labelled items, and every answer (or pattern of votes) to predict."""
-        votes = table if isinstance(table, PanelVotes) else panel_votes(table)
-        return judge_panel_data.prepare(votes, scale=self.votes)
+        votes = table if isinstance(table, PanelVotes) else panel_votes(table, columns=columns_named(self.formulas))
+        return judge_panel_data.prepare(votes, scale=self.votes, formulas=self.formulas)
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
@@ -88,7 +104,11 @@ class JudgePanel(GenerativeModel):
         from bayesjudge.models.judge_panel import likelihood
 
         prior = self.in_use(data)
-        logit = likelihood.answer_logits(likelihood.sample_sites(prior, data), data)
+        sites, effect = likelihood.sample_sites(prior, data), None
+        if "kind_design" in data.arrays:
+            effect = coefficients_of(read_formula(data.facts["formula"])).numpyro(data, prior)
+        found = likelihood.coefficients(sites, data["model_rate"], effect)
+        logit = likelihood.row_logits(found, data.arrays, "answer")
         if data.facts["annotators"]:
             annotators = likelihood.numpyro_annotators(prior, data.size("annotator"))
         # Rows that count nothing (padding, or no label at all) carry no density.
@@ -148,3 +168,7 @@ class JudgePanel(GenerativeModel):
         from bayesjudge.models.judge_panel import results
 
         return results.STATISTICS
+
+    def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:  # noqa: ARG002 what Describes calls
+        """What the formula took its columns for."""
+        return {"effects": effect_facts(data)} if self.formulas else {}

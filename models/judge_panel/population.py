@@ -29,8 +29,10 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayesjudge.effects import read_formula
 from bayesjudge.models.common.at_draws import over_draws, thinned
 from bayesjudge.models.common.shared_items import adjust
+from bayesjudge.models.judge_panel.kinds import coefficients_of
 from bayesjudge.models.judge_panel.likelihood import coefficients, row_logits
 
 if TYPE_CHECKING:
@@ -41,39 +43,46 @@ if TYPE_CHECKING:
 #: Cells times draws that are predicted at most: past it draws are thinned.
 MOST_WORK = 400_000_000
 #: What the logit is linear in, in the order of the columns of `_design`.
-_LINEAR = ("level", "weight", "slope")
+_LINEAR = ("level", "effect", "weight", "slope")
 
 type Array = NDArray[np.float64]
 type Sites = Mapping[str, Any]
 
 
 def adjusted(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> xr.Dataset:
-    """Draws of ``level, weight, slope`` (see `likelihood.coefficients`) with the sandwich's covariance.
+    """Draws of ``level, effect, weight, slope`` (see `likelihood.coefficients`) with the sandwich's covariance.
 
     With fewer than two labelled items (clusters) nothing is known of how they vary, and the draws stay.
     """
-    raw = over_draws(_coefficients, posterior, arrays={"model_rate": data["model_rate"]}, facts={})
-    flat = np.concatenate([raw[name].reshape(raw["slope"].size, -1) for name in _LINEAR], axis=1)
+    raw = coefficients_at(posterior, data)
+    linear = [name for name in _LINEAR if name in raw]
+    flat = np.concatenate([raw[name].reshape(raw["slope"].size, -1) for name in linear], axis=1)
     centre = {name: values.mean(axis=(0, 1)) for name, values in raw.items()}
     information, variance, units = shared_items(centre, data)
     if units > 1:
         df = int(units) - 1
         flat = adjust(flat, information=information, variance=variance, df=df, seed=seed)
-    ends = np.cumsum([centre[name].size for name in _LINEAR])[:-1]
-    moved = dict(zip(_LINEAR, np.split(flat, ends, axis=1), strict=True))
+    ends = np.cumsum([centre[name].size for name in linear])[:-1]
+    moved = dict(zip(linear, np.split(flat, ends, axis=1), strict=True))
     weight_dims = ("judge",) if raw["weight"].ndim == 3 else ("system", "judge")
-    dims = {"level": ("group", "system"), "weight": weight_dims, "annotator_logit": ("annotator",)}
+    dims = {"level": ("system",), "effect": ("coefficient",), "weight": weight_dims, "annotator_logit": ("annotator",)}
     return xr.Dataset(
         {
             name: (("chain", "draw", *dims.get(name, ())), moved.get(name, values).reshape(values.shape))
             for name, values in raw.items()
         },
-        coords={name: list(data.coords[name]) for name in ("group", "system", "judge")},
+        coords={name: list(data.coords[name]) for name in ("system", "judge")},
     )
 
 
-def _coefficients(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:  # noqa: ARG001 what over_draws calls
-    return coefficients(sites, arrays["model_rate"])
+def coefficients_at(posterior: xr.Dataset, data: Data) -> dict[str, Array]:
+    """What `likelihood.coefficients` gives at every draw, each with leading axes chain and draw."""
+    sites = {str(name): values.transpose("chain", "draw", ...).to_numpy() for name, values in posterior.items()}
+    effect = None
+    if "kind_design" in data.arrays:
+        flat = coefficients_of(read_formula(data.facts["formula"])).draws(posterior, data)
+        effect = flat.reshape(posterior.sizes["chain"], posterior.sizes["draw"], -1)
+    return coefficients(sites, np.asarray(data["model_rate"]), effect)
 
 
 def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, float]:
@@ -104,15 +113,16 @@ def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, float]:
 
 def _design(data: Data, *, own: bool) -> Array:
     """Each labelled answer's regressors by the coefficients, in the order of `_LINEAR`."""
-    model, votes = np.asarray(data["answer_model"]), np.asarray(data["answer_votes"])
+    kind, votes = np.asarray(data["answer_kind"]), np.asarray(data["answer_votes"])
+    model = np.asarray(data["kind_system"])[kind]
     row, models = np.arange(len(model)), data.size("system")
-    level = np.zeros((len(row), data.facts["groups"] * models))
-    level[row, np.asarray(data["answer_group"]) * models + model] = 1.0
+    level = np.eye(models)[model]
+    effect = np.asarray(data["kind_design"])[kind] if "kind_design" in data.arrays else np.zeros((len(row), 0))
     if own:
         by_model = np.zeros((len(row), models, votes.shape[1]))
         by_model[row, model] = votes
         votes = by_model.reshape(len(row), -1)
-    return np.column_stack([level, votes, np.asarray(data["answer_rate"])])
+    return np.column_stack([level, effect, votes, np.asarray(data["answer_rate"])])
 
 
 def _said(found: Sites, arrays: Sites) -> Any:
@@ -128,17 +138,25 @@ def accuracy_draws(
     ``found`` holds draws of `adjusted`. A model without answers in a group has NaN there.
     """
     draw = _superpopulation if population == "superpopulation" else _items
-    sums = np.array(over_answers(draw, thin(found, data), data, seed=seed))
+    groups, models, into = data.coords["group"], data.coords["system"], _into(data)
+    sums = np.array(over_answers(draw, thin(found, data), data, seed=seed, into=into))
     if not data.facts["units" if population == "superpopulation" else "items"]:
         sums += _normal_part(found, data, population, seed, sums.shape[:2])
-    groups, models = data.facts["groups"], data.size("system")
-    right, total = np.moveaxis(sums.reshape(*sums.shape[:2], 2, groups, models), 2, 0)
+    right, total = np.moveaxis(sums.reshape(*sums.shape[:2], 2, 1 + len(groups), len(models)), 2, 0)
     # A group may lack a model's answers: its share is undefined, and said to be.
-    by_group = np.divide(right, total, out=np.full(right.shape, np.nan), where=total > 0)
-    coords = {"group": list(data.coords["group"]), "system": list(data.coords["system"])}
-    dims = ("chain", "draw", "group", "system")
-    overall = xr.DataArray(right.sum(2) / total.sum(2), dims=(*dims[:2], "system"), coords={"system": coords["system"]})
-    return overall, xr.DataArray(by_group, dims=dims, coords=coords)
+    values = np.divide(right, total, out=np.full(right.shape, np.nan), where=total > 0)
+    coords = {"group": list(groups), "system": list(models)}
+    by_group = xr.DataArray(values[:, :, 1:], dims=("chain", "draw", "group", "system"), coords=coords)
+    overall = xr.DataArray(values[:, :, 0], dims=("chain", "draw", "system"), coords={"system": coords["system"]})
+    return overall, by_group
+
+
+def _into(data: Data) -> Array:
+    """Which sums each kind is part of: its system's, overall and then in each group, (K, (1 + G) M)."""
+    systems = np.eye(data.size("system"))[np.asarray(data["kind_system"])]
+    member = np.asarray(data.arrays.get("kind_member", np.zeros((len(systems), 0))), dtype=float)
+    groups = np.column_stack([np.ones(len(systems)), member])
+    return (groups[:, :, None] * systems[:, None, :]).reshape(len(systems), -1)
 
 
 def thin(found: xr.Dataset, data: Data) -> xr.Dataset:
@@ -160,12 +178,11 @@ def marked_logits(found: Sites, arrays: Sites) -> Any:
     return eta.at[arrays["mark_cell"]].add(_said(found, arrays)) if "annotator_logit" in found else eta
 
 
-def _sums(value: Any, weight: Any, arrays: Sites, facts: Sites) -> Any:
-    """Weighted right answers, then weights, by group and model, (2 G M,)."""
-    models = arrays["model_rate"].shape[0]
-    slot = arrays["cell_group"] * models + arrays["cell_model"]
+def _sums(value: Any, weight: Any, arrays: Sites) -> Any:
+    """Weighted right answers, then weights, overall and by group, each by model, (2 (1 + G) M,)."""
     columns = jnp.stack([weight * value, weight], axis=-1)
-    return jax.ops.segment_sum(columns, slot, facts["groups"] * models).T.reshape(-1)
+    by_kind = jax.ops.segment_sum(columns, arrays["cell_kind"], arrays["into"].shape[0])
+    return (by_kind.T @ arrays["into"]).reshape(-1)
 
 
 def _superpopulation(found: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
@@ -173,7 +190,7 @@ def _superpopulation(found: Sites, arrays: Sites, key: Any, facts: Sites) -> Any
     if facts["units"]:
         # Exponential weights, divided by their sum, are Dirichlet(1, ..., 1); ratios need no division.
         weight = weight * jax.random.exponential(key, (facts["units"],))[arrays["cell_unit"]]
-    return _sums(jax.nn.sigmoid(row_logits(found, arrays, "cell")), weight, arrays, facts)
+    return _sums(jax.nn.sigmoid(row_logits(found, arrays, "cell")), weight, arrays)
 
 
 def _items(found: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
@@ -183,11 +200,11 @@ def _items(found: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
     if facts["items"]:
         predicted = jax.random.bernoulli(key, predicted).astype(float)
     weight = arrays["cell_n"].astype(float)
-    return _sums(jnp.where(known, arrays["cell_label"], predicted), weight, arrays, facts)
+    return _sums(jnp.where(known, arrays["cell_label"], predicted), weight, arrays)
 
 
 def _normal_part(found: xr.Dataset, data: Data, population: Population, seed: int, shape: tuple[int, int]) -> Any:
-    """Normal draws (chain, draw, 2 G M) of how far sums over very many items lie from their expectations."""
+    """Normal draws (chain, draw, 2 (1 + G) M) of how far sums over very many items lie from their expectations."""
     mean = {str(name): values.mean(("chain", "draw")).to_numpy() for name, values in found.items()}
     of_weights = population == "superpopulation"
     covariance = (_weights_covariance if of_weights else _labels_covariance)(mean, data)
@@ -198,22 +215,23 @@ def _normal_part(found: xr.Dataset, data: Data, population: Population, seed: in
 def _weights_covariance(mean: Sites, data: Data) -> Any:
     """Of Σ_i w_i (p_i, 1): the sum over units of squared totals less their mean, as the bootstrap has it."""
     p = expit(np.asarray(row_logits(mean, data.arrays, "sampled")))
-    models, units = data.size("system"), int(data["sampled_unit"].max()) + 1
-    slot = np.asarray(data["sampled_group"]) * models + np.asarray(data["sampled_model"])
-    size = data.facts["groups"] * models
-    totals = np.zeros((units, 2, size))
-    place = np.asarray(data["sampled_unit"]) * 2 * size + slot
-    np.add.at(totals.reshape(-1), place, p)
-    np.add.at(totals.reshape(-1), place + size, 1.0)
-    centred = (totals - totals.mean(axis=0)).reshape(units, -1)
-    return centred.T @ centred * (data.facts["all_units"] / units)
+    unit, kind = np.asarray(data["sampled_unit"]), np.asarray(data["sampled_kind"])
+    shape = int(unit.max()) + 1, data.size("kind")
+    place = np.ravel_multi_index((unit, kind), shape)
+    by_kind = [
+        np.bincount(place, weights=w, minlength=shape[0] * shape[1]).reshape(shape) for w in (p, np.ones(len(p)))
+    ]
+    totals = np.concatenate([one @ _into(data) for one in by_kind], axis=1)
+    centred = totals - totals.mean(axis=0)
+    return centred.T @ centred * (data.facts["all_units"] / shape[0])
 
 
 def _labels_covariance(mean: Sites, data: Data) -> Any:
     """Of Σ y over unlabelled answers, given the votes: their binomial variances; what is counted is fixed."""
     p = expit(np.asarray(row_logits(mean, data.arrays, "cell")))
     n = np.asarray(data["cell_n"]) * (np.asarray(data["cell_label"]) < 0)
-    models, size = data.size("system"), data.facts["groups"] * data.size("system")
-    slot = np.asarray(data["cell_group"]) * models + np.asarray(data["cell_model"])
-    variance = np.bincount(slot, weights=n * p * (1 - p), minlength=size)
-    return np.diag(np.concatenate([variance, np.zeros(size)]))
+    into = _into(data)
+    variance = np.bincount(np.asarray(data["cell_kind"]), weights=n * p * (1 - p), minlength=len(into))
+    found = np.zeros((2 * into.shape[1],) * 2)
+    found[: into.shape[1], : into.shape[1]] = into.T @ (into * variance[:, None])
+    return found

@@ -23,8 +23,10 @@ SLOTS: Mapping[str, Slot] = {
     OWN_WEIGHT: Slot("HalfNormal(0.5)", _LOGIT, "a vote means nearly the same for every model"),
     "model_rate_slope": Slot("Normal(0, 1)", _LOGIT, f"by model: {_BETTER}"),
     "item_rate_slope": Slot("Normal(0, 1)", _LOGIT, f"by item: {_BETTER}"),
-    "group_spread": Slot("HalfNormal(0.7)", _LOGIT, "groups of items differ as models do, or less"),
-    "group_model_spread": Slot("HalfNormal(0.35)", _LOGIT, "and models within them by half of that"),
     "annotator_accuracy": Slot("LogitNormal(2.5, 0.7)", PROBABILITY, "people err on 2 to 25 % of answers"),
     "annotator_spread": Slot("HalfNormal(0.5)", _LOGIT, "people differ in that by a factor or so"),
 }
+#: Of formulas, and of groups of items.
+EFFECT = Slot("Normal(0, 1)", "logits per sd", "what the votes leave of a number moves the label by a logit or less")
+GROUP_SPREAD = Slot("HalfNormal(0.7)", _LOGIT, "groups of items differ as models do, or less")
+GROUP_MODEL_SPREAD = Slot("HalfNormal(0.35)", _LOGIT, "and models within them by half of that")

@@ -8,6 +8,8 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from bayesjudge.effects import read_formula
+from bayesjudge.models.judge_panel.kinds import coefficients_of
 from bayesjudge.models.judge_panel.likelihood import pymc_marks
 from bayesjudge.models.judge_panel.priors import OWN_WEIGHT
 
@@ -21,12 +23,13 @@ _ZERO, _ONE = np.float64(0), np.float64(1)
 
 def build(prior: InUse, data: Data) -> Any:
     """The whole model; sites and priors as in `likelihood.sample_sites`."""
-    axes = ("system", "judge", "group", "annotator")
+    named = coefficients_of(read_formula(data.facts["formula"]))
+    axes = ("system", "judge", "annotator", *named.axes())
     coords = {name: list(data.coords[name]) for name in axes}
     with pm.Model(coords=coords) as twin:
         logit = _votes_part(prior, data)
-        if data.facts["groups"] > 1:
-            logit = logit + _groups_part(prior, data)
+        if "kind_design" in data.arrays:
+            logit = logit + named.pymc(data, prior, np.asarray(data["kind_design"]))[data["answer_kind"]]
         if data.facts["annotators"]:
             pm.Potential("mark", data["answer_n"].astype(float) * pymc_marks(prior, logit, data))
             return twin
@@ -43,7 +46,7 @@ def _votes_part(prior: InUse, data: Data) -> Any:
     weight_mean = prior.pymc("weight_mean", "weight")
     alpha = intercept + model_spread * pm.Normal("z_model", _ZERO, _ONE, dims="system")
     beta = weight_mean + weight_spread * pm.Normal("z_weight", _ZERO, _ONE, dims="judge")
-    of, votes = data["answer_model"], data["answer_votes"]
+    of, votes = data["kind_system"][data["answer_kind"]], data["answer_votes"]
     logit = (alpha + gamma * data["model_rate"])[of] + delta * data["answer_rate"]
     for j in range(data.size("judge")):
         logit = logit + beta[j] * votes[:, j]
@@ -53,12 +56,3 @@ def _votes_part(prior: InUse, data: Data) -> Any:
         for j in range(data.size("judge")):
             logit = logit + own[j][of] * votes[:, j]
     return logit
-
-
-def _groups_part(prior: InUse, data: Data) -> Any:
-    spread = prior.pymc("group_spread", "group_spread")
-    group = pm.Normal("z_group", _ZERO, _ONE, dims="group")
-    own_spread = prior.pymc("group_model_spread", "group_model_spread")
-    own = pm.Normal("z_group_model", _ZERO, _ONE, dims=("group", "system"))
-    of = data["answer_group"]
-    return spread * group[of] + own_spread * own[of, data["answer_model"]]

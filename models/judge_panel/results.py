@@ -39,7 +39,7 @@ def quantities(posterior: xr.Dataset, data: Data, *, populations: Sequence[Popul
     found, accuracies = adjusted(posterior, data), dict[Any, xr.DataArray]()
     for population in populations:
         theta, by_group = accuracy_draws(found, data, population=population)
-        if by_group.sizes["group"] > 1:
+        if by_group.sizes["group"]:
             theta = xr.concat([theta.expand_dims(group=[EVERYWHERE]), by_group], dim="group")
         accuracies |= accuracy_quantities(theta, n=data.units, population=population, note=notes)
     votes = {judge: data.units[f"votes:{judge}"] for judge in data.coords["judge"]}
@@ -47,7 +47,25 @@ def quantities(posterior: xr.Dataset, data: Data, *, populations: Sequence[Popul
         judge: "; ".join([*everywhere, *([] if n else ["it never voted: this is the prior"])])
         for judge, n in votes.items()
     }
-    return {**accuracies, "judge weight": quantity(judge_weights(found), n=votes, note=silent, signed=True)}
+    effects = {"effect": quantity(effects_of(found, data), signed=True)} if data.facts["changes"] else {}
+    return {**accuracies, **effects, "judge weight": quantity(judge_weights(found), n=votes, note=silent, signed=True)}
+
+
+def effects_of(found: xr.Dataset, data: Data) -> xr.DataArray:
+    """Average change of P(right | votes) when a number is one standard deviation higher, dims ``chain, draw, of``."""
+    values = over_answers(_changes, thin(found, data), data)
+    names = [f"label given votes, +1 sd of {number}" for number in data.facts["changes"]]
+    return xr.DataArray(values, dims=("chain", "draw", "of"), coords={"of": names})
+
+
+def _changes(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
+    import jax
+    import jax.numpy as jnp
+
+    eta, weight = row_logits(sites, arrays, "cell"), arrays["cell_n"]
+    shifts = [arrays[f"change_{k}"] @ sites["effect"] for k in range(1, len(facts["changes"]) + 1)]
+    changes = [jax.nn.sigmoid(eta + shift[arrays["cell_kind"]]) - jax.nn.sigmoid(eta) for shift in shifts]
+    return jnp.stack([(weight * change).sum() / weight.sum() for change in changes])
 
 
 def judge_weights(found: xr.Dataset) -> xr.DataArray:
@@ -146,8 +164,9 @@ def answer_probabilities(
     found = over_answers(_probabilities, some, data)
     rows = found.reshape(-1, found.shape[-1])
     whole = np.full((len(rows), len(votes.items), len(votes.models)), np.nan)
+    system = np.asarray(data["kind_system"])[np.asarray(data["cell_kind"])]
     # In double precision the last bit may lie outside.
-    whole[:, np.asarray(data["cell_item"]), np.asarray(data["cell_model"])] = np.clip(rows, 0.0, 1.0)
+    whole[:, np.asarray(data["cell_item"]), system] = np.clip(rows, 0.0, 1.0)
     return whole
 
 
@@ -166,7 +185,7 @@ _PARTS = {"mostly no": (-np.inf, -1 / 6), "divided": (-1 / 6, 1 / 6), "mostly ye
 
 def _rows(data: Data) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Model, and whether it counts, of every row of the labelled answers."""
-    return np.asarray(data["answer_model"]), np.asarray(data["answer_n"]) > 0
+    return np.asarray(data["kind_system"])[np.asarray(data["answer_kind"])], np.asarray(data["answer_n"]) > 0
 
 
 def _by_model(label: Any, data: Data) -> dict[str, Any]:

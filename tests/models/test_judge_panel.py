@@ -25,8 +25,8 @@ from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.models.judge_panel import data as judge_panel_cells
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import half_votes, regressors
-from bayesjudge.models.judge_panel.likelihood import Marks, answer_logits, coefficients, row_logits
-from bayesjudge.models.judge_panel.population import adjusted, over_answers, shared_items
+from bayesjudge.models.judge_panel.likelihood import Marks, row_logits
+from bayesjudge.models.judge_panel.population import adjusted, coefficients_at, over_answers, shared_items
 from bayesjudge.models.judge_panel.results import judge_weights
 from bayesjudge.tables import Verdicts
 
@@ -240,9 +240,18 @@ def test_graded_votes_need_scores() -> None:
 # Shared items
 
 
+_LINEAR = ("level", "effect", "weight", "slope")
+
+
+def _at_a_point(model: JudgePanel, data: Data, seed: int = 0) -> dict[str, Any]:
+    """The coefficients at one point of the parameters."""
+    draws = coefficients_at(_prior_draws(model, data, draws=1, seed=seed), data)
+    return {name: jnp.asarray(values[0, 0]) for name, values in draws.items()}
+
+
 def _flat(found: Any) -> np.ndarray[Any, Any]:
     """Coefficients at one point in the order of H and V."""
-    return np.concatenate([np.ravel(found[name]) for name in ("level", "weight", "slope")])
+    return np.concatenate([np.ravel(found[name]) for name in _LINEAR if name in found])
 
 
 @pytest.mark.parametrize("option", ["default", "specific", "marks"])
@@ -251,10 +260,8 @@ def test_h_and_v_are_those_of_the_likelihood(option: str) -> None:
     model = JudgePanel(weights="specific" if option == "specific" else "shared")
     votes = _panel(groups=2, cluster=2)
     data = model.prepare(_marked(votes, error=0.3) if option == "marks" else votes)
-    target = density(model, data)
-    sites = target.constrain(jnp.asarray(np.random.default_rng(4).normal(size=target.size)), {})
-    at = coefficients(sites, data["model_rate"])
-    shapes = {name: jnp.shape(at[name]) for name in ("level", "weight", "slope")}
+    at = _at_a_point(model, data, seed=4)
+    shapes = {name: jnp.shape(at[name]) for name in _LINEAR if name in at}
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])[:-1]
 
     def each(flat: Any) -> Any:
@@ -277,11 +284,9 @@ def test_h_and_v_are_those_of_the_likelihood(option: str) -> None:
 def test_the_logit_is_linear_in_the_coefficients() -> None:
     model = JudgePanel(weights="specific")
     data = model.prepare(_panel(groups=2))
-    draws = _prior_draws(model, data, draws=2)
-    sites = {str(name): jnp.asarray(v.to_numpy()[0, 0]) for name, v in draws.items()}
-    found = coefficients(sites, data["model_rate"])
+    found = _at_a_point(model, data)
     double = {name: 2 * value for name, value in found.items()}
-    logit = answer_logits(sites, data)
+    logit = row_logits(found, data.arrays, "answer")
     np.testing.assert_allclose(row_logits(double, data.arrays, "answer"), 2 * logit, rtol=1e-12)
 
 

@@ -158,11 +158,11 @@ def test_decisions_and_conditions_are_of_the_stated_mix() -> None:
     assert answer.conditions[0].probability > 0.99
 
 
-def test_judges_together_say_that_they_take_no_formulas(capsys: pytest.CaptureFixture[str]) -> None:
+def test_judges_together_say_that_they_take_a_formula_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     frame = log().assign(length=np.random.default_rng(1).choice([1.0, 2.0, 3.0], len(log())))
     two = pd.concat([frame.assign(judge=judge) for judge in ("one", "two")], ignore_index=True)
     answer = bj.accuracy(two, formula="sensitivity ~ 1 + length", **CHEAP)
-    assert any("all judges together take no formulas" in text for text in answer.warnings)
+    assert any("all judges together take one of their own" in text for text in answer.warnings)
     show_answer(answer)
     assert "two: sensitivity, +1 sd of length" in capsys.readouterr().out
 

@@ -103,6 +103,9 @@ def _alone(answer: Comparison, judges: list[str]) -> list[str]:
         return []
     first = answer.ranks.drop_duplicates("judge").set_index("judge")["model"]
     same = sum(first[judge] == first[PANEL] for judge in alone)
+    if len(alone) == 1:
+        which = "the same" if same else "another"
+        return [f"The judge's errors by themselves put {which} model first."] if first.size > 1 else []
     who = f"{same} of {len(alone)} judges alone put"
     who = f"Each of the {len(alone)} judges alone puts" if same == len(alone) else who
     return [f"{who} the same model first."] if first.size > 1 else []

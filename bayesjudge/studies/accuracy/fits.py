@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
+from bayesjudge.effects import RATES
 from bayesjudge.inference import Fit, Fitting, Laplace, Nuts
 from bayesjudge.models.judge_error import JudgeError, Labels, Pooling, by_group
 from bayesjudge.options import AccuracyOptions
@@ -107,7 +108,7 @@ def plan_judge(
     requested: tuple[Pooling, ...] = (options.pooling, *pooled) if own else ()
 
     def ours(pooling: Pooling, labels: Labels = labels) -> JudgeError:
-        formulas = tuple(options.formula)
+        formulas = options.formulas_of(*RATES)
         if options.group and counts.rows is not None:
             formulas = by_group(options.group, pooling, systems=len(counts.models), given=formulas)
         return believing(JudgeError(pooling=pooling, labels=labels, formulas=formulas), options)

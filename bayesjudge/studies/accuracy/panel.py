@@ -17,6 +17,7 @@ from bayesjudge.baselines.panel import (
     panel_baselines,
 )
 from bayesjudge.counts.panel import PanelVotes
+from bayesjudge.effects import LABEL
 from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.inference import Fit, Fitting
@@ -45,16 +46,24 @@ def panel_job(votes: PanelVotes, options: AccuracyOptions) -> Fitting:
     """The fit of the panel."""
     # Its posterior is near normal, and the sampler of fit_many is the faster one there.
     chosen = replace(options, engine="hmc") if options.engine == "nuts" else options
-    return Fitting(model=believing(JudgePanel(), options), table=votes, **chosen.sampling)
+    return Fitting(model=_model(options), table=votes, **chosen.sampling)
+
+
+def _model(options: AccuracyOptions) -> JudgePanel:
+    return believing(JudgePanel(formulas=options.formulas_of(LABEL)), options)
 
 
 def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
     """The panel's estimates, with its baselines, its judges and its checks."""
-    model = believing(JudgePanel(), options)
+    model = _model(options)
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob, population=population)
     fits = JudgeFits(judge=PANEL, headline=one, by_model=one)
-    quality = [rows.where(estimand="judge weight"), _agreement(model, one, prob), error_correlations(votes, prob=prob)]
+    quality = [
+        rows.where(estimand=("judge weight", "effect")),
+        _agreement(model, one, prob),
+        error_correlations(votes, prob=prob),
+    ]
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     baselines = panel_baselines if votes.probability is None else active_baselines
     frequentist = baselines(votes, prob=prob, population=population, seed=options.seed)
@@ -141,3 +150,27 @@ def panel_warnings(part: Part, votes: PanelVotes) -> list[str]:
             "their votes as independent would be overconfident"
         )
     return found
+
+
+def disagreements(regression: Estimates, channel: Estimates) -> list[str]:
+    """Accuracies by the label's regression that are further from those by one judge's errors than their joint interval.
+
+    The regression needs labels that are random given the votes and its columns; the other also has to have the
+    judge's errors right. ``channel`` begins with the rows of the model that answers.
+    """
+    names = ("accuracy", "accuracy (these items)")
+    one, other = (
+        rows.where(estimand=names, group="").frame.drop_duplicates("unit").set_index("unit")
+        for rows in (regression, channel)
+    )
+    both = one.merge(other, left_index=True, right_index=True, suffixes=("", "_channel"))
+    widths = np.hypot(both["upper"] - both["lower"], both["upper_channel"] - both["lower_channel"])
+    apart = both[(both["point"] - both["point_channel"]).abs() > widths / 2]
+    if apart.empty:
+        return []
+    listed = [f"{row.Index} ({row.point:.2f} and {row.point_channel:.2f})" for row in apart.itertuples()]
+    text = (
+        "what the label's regression on the votes gives and what the judge's errors give differ by more than their "
+        f"joint interval: {', '.join(listed)}; read the first, which needs less to be true"
+    )
+    return [text]

@@ -17,8 +17,7 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.counts.labelled_answers import ANSWER, labelled_answers
 from bayesjudge.counts.labelled_pairs import labelled_pairs
 from bayesjudge.counts.panel import PanelVotes, panel_votes
-from bayesjudge.effects import read_formula
-from bayesjudge.effects.formula import base_of
+from bayesjudge.effects import LABEL, RATES, columns_named
 from bayesjudge.effects.screen import screen
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates, Population, estimand_of
@@ -38,7 +37,7 @@ from bayesjudge.report.reading import shared_calibration
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
 from bayesjudge.studies.accuracy.fits import OWN, JudgeFits, JudgePlan, Part, check_judge, plan_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, panel_warnings
+from bayesjudge.studies.accuracy.panel import OF_PANELS, disagreements, panel_job, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import Further, baseline_rows, further_models, is_requested, require_believed
@@ -51,7 +50,10 @@ if TYPE_CHECKING:
 
 
 _OWN_MIX = "frequentist rows know the log's own mix only, so they are given for groups and not for the stated mix"
-_NO_FORMULAS = "all judges together take no formulas: what these say is in the rows of each judge"
+_OWN_FORMULA = (
+    "formulas of a judge's rates are in the rows of each judge; all judges together take one of their own, of the "
+    "label: --formula 'label ~ 1 + {column}'"
+)
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden", "effect")
 
 
@@ -109,11 +111,13 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         made = run_fits(jobs, executor=options.executor, workers=options.workers)
     parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
-    messages += [_OWN_MIX] * bool(options.shares) + [_NO_FORMULAS] * bool(options.formula and votes is not None)
+    messages += [_OWN_MIX] * bool(options.shares)
+    messages += _own_formula(options) if votes is not None else []
     parts |= {
         judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
         for judge, one in plans.items()
     }
+    messages += disagreements(parts[PANEL].bayes, parts[chosen[0]].bayes) if set(parts) == {PANEL, *chosen[:1]} else []
     settings = {
         **options.settings,
         **_facts(counts, chosen),
@@ -161,9 +165,10 @@ def _counted(table: Any, options: AccuracyOptions) -> VerdictCounts:
 
 def _columns(options: AccuracyOptions) -> list[str] | None:
     """Columns that formulas name, the group's among them; none where rates differ by system alone."""
-    group = [options.group] if options.group and options.labels != "chosen-by-verdict" else []
-    named = [name for text in options.formula for name in read_formula(text).columns]
-    return sorted({base_of(name)[1] for name in (*group, *named)}) if group or named or options.formula else None
+    named = columns_named(options.formulas_of(*RATES))
+    if not options.group or options.labels == "chosen-by-verdict":
+        return named
+    return sorted({options.group, *(named or [])})
 
 
 def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> None:
@@ -192,10 +197,10 @@ def _require_mixable(models: Sequence[Further], judges: Sequence[str], options: 
         return
     if other := [one.model.label for one in models if not isinstance(one.model, JudgeError)]:
         raise UsageError(f"shares= are taken by judge_error alone, not by {other[0]}: leave one out")
-    if len(judges) > 1 and options.panel is not False:
+    if options.formulas_of(LABEL) or (len(judges) > 1 and options.panel is not False):
         raise UsageError(
             f"shares= are not taken by all judges together ({', '.join(judges)}): choose one with judges=, or give "
-            "panel=False"
+            "panel=False, and no formula of the label"
         )
 
 
@@ -206,11 +211,22 @@ def _votes(table: Any, counts: VerdictCounts, judges: Sequence[str], options: Ac
         raise UsageError("panel=True needs every answer's votes side by side: give verdicts, not counts")
     if panel is None and options.models is not None:
         panel = None if is_requested(options, DEFAULT) else is_requested(options, JudgePanel().name)
+    if panel is None and options.formulas_of(LABEL):
+        panel = True
     if panel is None:
         panel = not counted and len(judges) > 1 and bool((counts.answers.label >= 0).any())
     if not panel:
         return None
-    return panel_votes(table, group_by=options.group, cluster=options.cluster).for_judges(judges)
+    columns = columns_named(options.formulas_of(LABEL))
+    found = panel_votes(table, group_by=options.group, cluster=options.cluster, columns=columns)
+    return found.for_judges(judges)
+
+
+def _own_formula(options: AccuracyOptions) -> list[str]:
+    """How the panel takes the columns that formulas of rates name, where it has no formula."""
+    named = columns_named(options.formulas_of(*RATES)) or []
+    columns = [name for name in named if name != options.group]
+    return [_OWN_FORMULA.format(column=columns[0])] if columns and not options.formulas_of(LABEL) else []
 
 
 def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
