@@ -171,13 +171,25 @@ def numbered_answers(frame: pd.DataFrame) -> pd.DataFrame:
     >>> frame = pd.DataFrame({"item": ["q", "q", "q"], "model": ["m", "m", "k"]}, index=[0, 1, 2])
     >>> numbered_answers(frame)["answer"].tolist()
     [1, 2, 1]
+    >>> numbered_answers(frame.set_axis([0, 0, 0]))["answer"].tolist()
+    [1, 1, 1]
     """
     key = np.zeros(len(frame), dtype=np.uint64)
     for name in ("item", "model"):
         if name in frame:
             key = key * _ODD + _hashed(as_words(frame[name]))
-    place = pd.Series(~frame.index.duplicated()).groupby(key).cumsum()
-    return frame.assign(answer=place.to_numpy().astype(int))
+    # In order of the keys, since a table of all of them would take as much again.
+    order = np.argsort(key, kind="stable")
+    begins = _changes(key[order])
+    count = np.cumsum(begins | _changes(frame.index.to_numpy()[order]))
+    answer = np.empty_like(count)
+    answer[order] = count - np.maximum.accumulate(np.where(begins, count - 1, 0))
+    return frame.assign(answer=answer)
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value is the first, or another than the one before."""
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
 
 
 def _hashed(words: pd.Series[Any]) -> NDArray[np.uint64]:

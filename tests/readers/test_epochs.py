@@ -80,6 +80,22 @@ def test_only_a_second_score_of_one_answer_is_a_repetition_of_the_judge(tmp_path
     assert len(scores) == 4
 
 
+def test_answers_of_each_model_are_counted_where_a_record_holds_several(tmp_path: Path) -> None:
+    """promptfoo's CSV has a column for each model: their answers are to the same items."""
+    names = ["question", *(name for model in "mkl" for name in (f"[{model}] p", "Status", "Score", "Grader Reason"))]
+    rows = [[question, *["out", status, 1, ""] * 3] for question, status in (("q", "PASS"), ("r", "FAIL"))]
+    pd.DataFrame(rows, columns=names).to_csv(tmp_path / "once.csv", index=False)
+    once = read_verdicts(tmp_path / "once.csv")
+    assert once.cluster is None
+    assert once.frame.groupby("item")["model"].nunique().tolist() == [3, 3]
+    pd.DataFrame(rows * 2, columns=names).to_csv(tmp_path / "twice.csv", index=False)
+    twice = read_verdicts(tmp_path / "twice.csv")
+    assert twice.cluster == "question"
+    assert sorted({item[-8:] for item in twice.frame["item"]}) == ["answer 1", "answer 2"]
+    assert twice.frame.groupby("item")["model"].nunique().tolist() == [3] * 4
+    assert not twice.frame.duplicated(["item", "model"]).any()
+
+
 def width(path: Path) -> float:
     """Of the naive interval of a log's one accuracy."""
     table = read_verdicts(path)
