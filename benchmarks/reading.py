@@ -25,10 +25,12 @@ from harness.results import holds, report, show
 LOOP = "import json, sys\nfor line in open(sys.argv[1]): json.loads(line)"
 IMPORT = "import bayesjudge.readers.parts\nfrom bayesjudge.readers.formats import known_formats\nknown_formats()"
 READ = "import sys\nfrom bayesjudge.readers.parts import read_parts\nfound = read_parts(sys.argv[1])"
-#: What a process held at most, of which a system's own count may hold its parent's before it began (Linux); its rows.
+#: What a process held at most, of which a system's own count may hold its parent's before it began (Linux); its rows,
+#: in which pandas would count what two of them share twice.
 HELD = """
+import pyarrow
 held = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
-print(int(held) / 1024, found[0].frame.memory_usage(deep=True).sum() / 1024**2)"""
+print(int(held) / 1024, pyarrow.Table.from_pandas(found[0].frame).get_total_buffer_size() / 1024**2)"""
 WORDS = [
     "alpha",
     "beta",

@@ -19,6 +19,8 @@ from bayesjudge.readers.values import is_unicode
 
 #: Rows that become cells at a time.
 _ROWS = 1000
+#: Chunks that a new one is held against: names in turn, up to so many, come back to the same place within them.
+_LAST = 8
 _HOLD_TEXT = frozenset({str, dict, list})
 #: What cells of one kind are kept as: a list of Python's own numbers is four times as large, and scattered.
 _KEPT_AS = {str: pa.large_string(), float: pa.float64(), bool: pa.bool_()}
@@ -53,7 +55,7 @@ class Columns:
         for name, chunks in self._chunks.items():
             cells = [row.get(name) for row in self._rows]
             kinds = set(map(type, cells))
-            chunks.append(self._packed(cells, kinds))
+            chunks.append(self._packed(cells, kinds, chunks))
             self._kinds[name] |= kinds
         if not is_unicode(list(self._chunks)):
             raise self._no_text()
@@ -62,14 +64,16 @@ class Columns:
     def _keeps(self, name: str) -> bool:
         return self._most is None or name in self._always or len(self._chunks) < self._most
 
-    def _packed(self, cells: list[Any], kinds: set[type]) -> Any:
+    def _packed(self, cells: list[Any], kinds: set[type], before: list[Any]) -> Any:
         """Cells of one kind, and what is missing of them, in Arrow; others as they are."""
         if (kind := _only(kinds)) in _KEPT_AS:
             try:
                 # Arrow's own pool keeps a third more than it is asked for where chunks are small.
-                return pa.array(cells, _KEPT_AS[kind], memory_pool=pa.system_memory_pool())
+                packed = pa.array(cells, _KEPT_AS[kind], memory_pool=pa.system_memory_pool())
             except UnicodeEncodeError:
                 raise self._no_text() from None
+            # What repeats is kept once, such as a judge's name; of numbers, -0 equals 0.
+            return next((one for one in before[-_LAST:] if kind is str and packed == one), packed)
         if kinds & _HOLD_TEXT and not is_unicode(cells):
             raise self._no_text()
         return cells
