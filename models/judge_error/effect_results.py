@@ -22,7 +22,7 @@ from bayesjudge.estimates import Population
 from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, quantity
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.verdict_channel import quality_quantities
-from bayesjudge.models.judge_error.results import statistics_of
+from bayesjudge.models.judge_error.results import statistics_of, whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -168,7 +168,8 @@ def accuracy(rates: Rates, data: Data, population: Population, *, seed: int = 0)
     noise = np.random.default_rng(seed + 1).normal(size=(len(expected), *np.shape(into)[1:]))
     shaped = noise.reshape(len(expected), systems.shape[1], -1)
     shaped[:, :, 0] = shaped[:, :, 0] @ np.linalg.cholesky(together + 1e-9 * np.eye(len(together))).T
-    drawn = np.clip(expected @ into + spread * shaped.reshape(noise.shape), known, size - n[:, 2:4].sum(axis=1) @ into)
+    right = whole(expected @ into + spread * shaped.reshape(noise.shape), data)
+    drawn = np.clip(right, known, size - n[:, 2:4].sum(axis=1) @ into)
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Array = np.where(size > 0, drawn / size, np.nan)
     return found.reshape(shaped.shape)

@@ -25,8 +25,11 @@ _EFFECT = Slot(
 _SPREAD = Slot(
     "HalfNormal(1)", "logits", "error rates of real topics differ by a logit or more, and a spread of 0 stays possible"
 )
-_OF_ACCURACY = Slot(
-    "HalfNormal(1)", "logits", "groups pool: a flat prior for each would pull the total of groups with few labels to ½"
+_OF_ACCURACY = Slot("HalfNormal(1)", "logits", "systems differ alike in all groups, or nearly so")
+_OF_GROUPS = Slot(
+    "LogNormal(0, 0.5)",
+    "logits",
+    "flat priors of groups would pull the total to ½, and a spread near 0 unlike groups to the others",
 )
 
 
@@ -81,6 +84,7 @@ def slots(formulas: tuple[Formula, ...]) -> Mapping[str, Slot]:
             levels = FLAT if name == "accuracy" else channel_slots("specific" if term.columns else "shared").get(name)
             found[name] = levels or _EFFECT
         for term in formula.grouped:
-            name = slot_of(formula, term)
-            found[name] = pooled.get(name, _OF_ACCURACY if formula.rate == "accuracy" else _SPREAD)
+            name, of_groups = slot_of(formula, term), not term.columns and SYSTEM not in term.groups
+            own = (_OF_GROUPS if of_groups else _OF_ACCURACY) if formula.rate == "accuracy" else _SPREAD
+            found[name] = pooled.get(name, own)
     return found

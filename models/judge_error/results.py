@@ -70,9 +70,15 @@ def _of_items(rates: xr.Dataset, data: Data, *, seed: int) -> xr.DataArray:
     values, vectors = np.linalg.eigh(spread)
     noise = np.random.default_rng(seed + 1).normal(size=theta.shape) * np.sqrt(np.maximum(values, 0.0))
     unlabelled = n[:, 0] + n[:, 1]
-    drawn = np.clip(p[0] * n[:, 0] + p[1] * n[:, 1] + noise @ vectors.T, 0.0, unlabelled)
+    drawn = np.clip(whole(p[0] * n[:, 0] + p[1] * n[:, 1] + noise @ vectors.T, data), 0.0, unlabelled)
     share = np.divide(known + drawn, size, where=size > 0, out=np.full(theta.shape, np.nan))
     return rates["theta"].copy(data=share)
+
+
+def whole(drawn: Array, data: Data) -> Array:
+    """Numbers of right answers, which are whole where answers are: of a few, all or none may be right."""
+    n = np.asarray(data["n"])
+    return np.rint(drawn) if (n == np.rint(n)).all() else drawn
 
 
 def _unlabelled_covariance(p: Array, n: Array, data: Data) -> Array:

@@ -79,7 +79,9 @@ def coefficients_of(formula: Formula) -> Coefficients:
 def slots(formula: Formula, effect: Slot, spread: Slot, own_spread: Slot) -> Mapping[str, Slot]:
     """Priors of the terms: of common ones, of groupings, and of groupings by system."""
     found = {slot_of(term): effect for term in formula.common}
-    found |= {slot_of(term): own_spread if SYSTEM in term.groups else spread for term in formula.grouped}
+    found |= {
+        slot_of(term): own_spread if SYSTEM in term.groups or term.columns else spread for term in formula.grouped
+    }
     named = coefficients_of(formula)
     return {name: found[name] for name in (*named.common, *named.pooled)}
 

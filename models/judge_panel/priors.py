@@ -28,5 +28,5 @@ SLOTS: Mapping[str, Slot] = {
 }
 #: Of formulas, and of groups of items.
 EFFECT = Slot("Normal(0, 1)", "logits per sd", "what the votes leave of a number moves the label by a logit or less")
-GROUP_SPREAD = Slot("HalfNormal(0.7)", _LOGIT, "groups of items differ as models do, or less")
-GROUP_MODEL_SPREAD = Slot("HalfNormal(0.35)", _LOGIT, "and models within them by half of that")
+GROUP_SPREAD = Slot("LogNormal(0, 0.5)", _LOGIT, "real topics differ by a logit or so; avoids 0")
+GROUP_MODEL_SPREAD = Slot("HalfNormal(0.35)", _LOGIT, "models within them by less; 0 stays possible")

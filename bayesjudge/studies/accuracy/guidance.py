@@ -104,8 +104,8 @@ def _columns(tested: pd.DataFrame, systems: int) -> list[str]:
     terms = [name if pd.isna(first["levels"]) else f"(1|{name})", *["(1|system)"] * (systems > 1)]
     text = (
         f"errors depend on {', '.join(shown)}{more}, given the label (Holm's p below {LEVEL:g} over {len(tested)} "
-        f"tests). To learn how, and wherever labels were chosen by it: add --formula 'sensitivity ~ "
-        f"{' + '.join(['1', *terms])}' and the same for specificity and accuracy"
+        f"tests). Wherever labels were chosen by it, add --formula 'label ~ 1 + {terms[0]}'; to learn how, --formula "
+        f"'sensitivity ~ {' + '.join(['1', *terms])}' and the same for specificity and accuracy"
     )
     return [text]
 
