@@ -35,7 +35,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SAMPLING = Hmc(chains=2, draws=500, tune=300)
 LENGTH = tuple(f"{rate} ~ 1 + length" for rate in ("accuracy", "sensitivity", "specificity"))
 PARTS = ("groups", "lengths")
-#: Table and judge; the prior of spreads was chosen on the first and the third, and the last four were not looked at before.
+#: Table and judge; the prior of spreads was chosen on the first and the third, and the last four were new to it.
 GROUPED = (
     ("trec", "h2oloo-fewself"),
     ("trec", "willia-umbrela1"),
