@@ -13,7 +13,7 @@ import pytest
 
 from bayesjudge.datasets.small import small_table
 from bayesjudge.inference import Hmc, Nuts
-from bayesjudge.inference.engines import nuts
+from bayesjudge.inference.engines import hmc, nuts
 from bayesjudge.inference.engines.laplace import run_laplace
 from bayesjudge.inference.engines.starts import AT_MODE, MODE_UP_TO, find_modes, find_starts, place_chains
 from bayesjudge.inference.programs import accelerator
@@ -86,6 +86,41 @@ def test_one_gradient_serves_every_engine_and_all_data() -> None:
         nuts.run_nuts(target, arrays, key, Nuts(draws=10, tune=10))
     # The gradient that searches, places chains and weights draws, and NUTS's own.
     assert len(traced) == 2
+
+
+@pytest.mark.parametrize("number", [1, 8, 403])  # fewer, and more, than a block of iterations has
+def test_hmc_finds_slopes_by_the_program_that_samples(number: int) -> None:
+    traced = []
+
+    def counted(z: Any, arrays: Any) -> Any:
+        traced.append(1)
+        return quartic(z, arrays)
+
+    sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
+    target, arrays, few = density_of(counted, 2), {"at": AT, "scale": SCALE}, Hmc(draws=10, tune=10)
+    points = np.random.default_rng(1).normal(size=(3, number, 2))
+    points[1, 0] = np.nan
+    value, slope = hmc.Run(target, arrays, few, sets).slopes()(points)
+    off = points - AT[:, None]
+    np.testing.assert_allclose(value, (off**4 + SCALE * off**2).sum(-1), rtol=1e-12)
+    np.testing.assert_allclose(slope, 4 * off**3 + 2 * SCALE * off, rtol=1e-12)
+    hmc.run_hmc(target, arrays, jax.random.split(jax.random.key(0), 3), few, many=sets)
+    assert len(traced) == 1
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_metric_is_the_covariance_of_the_draws_shrunk_to_the_old_one(whole: bool) -> None:
+    draws, old = np.random.default_rng(2).normal(size=(60, 3)) * np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+    covariance = np.cov(draws.T)
+    if whole:  # as many draws' worth of the old one as twice its rows
+        root, want = np.diag(old), (60 * covariance + 6 * np.diag(old**2)) / 66
+        np.testing.assert_allclose(hmc.metric(root, draws) @ hmc.metric(root, draws).T, want, rtol=1e-12)
+    else:
+        want = (60 * np.diag(covariance) + 10 * old**2) / 70
+        np.testing.assert_allclose(hmc.metric(old, draws) ** 2, want, rtol=1e-12)
+    broken = np.where(np.arange(60)[:, None] == 7, np.inf, draws)
+    with np.errstate(invalid="ignore"):
+        assert hmc.metric(np.diag(old) if whole else old, broken).tolist() == (np.diag(old) if whole else old).tolist()
 
 
 def test_laplace_draws_the_same_of_data_sets_apart_and_together(monkeypatch: pytest.MonkeyPatch) -> None:

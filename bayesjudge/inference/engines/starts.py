@@ -50,8 +50,10 @@ class Chains(NamedTuple):
     slope: Any
 
 
-def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mode:
+def find_starts(target: Density, arrays: Arrays, many: Sets | None = None, *, at: AtPoints | None = None) -> Mode:
     """Modes with a leading axis of data sets, of length 1 without ``many``; arguments as in `run_nuts`.
+
+    at: The density and its gradient, by default by a program of their own.
 
     Where there is no mode it is the density's own start, with unit scales. The density of effects that are
     sampled as they are, not in units of their spread, grows without bound as the spread falls to 0, and
@@ -59,7 +61,7 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
     """
     number, size = many.number if many else 1, target.size
     start = np.tile(np.asarray(target.start), (number, 1))
-    at = slopes(target.potential, arrays, many)
+    at = at or slopes(target.potential, arrays, many)
     mode = find_modes(at, start) if size <= MODE_UP_TO else _rough_modes(at, start)
     blank = np.broadcast_to(np.eye(size) if size <= MODE_UP_TO else np.ones(size), mode.covariance.shape)
     plain = Mode(start, blank, np.full(number, np.inf), np.zeros(number, dtype=int))
@@ -68,10 +70,17 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
 
 
 def place_chains(
-    target: Density, arrays: Arrays, rngs: Sequence[np.random.Generator], chains: int, many: Sets | None = None
+    target: Density,
+    arrays: Arrays,
+    rngs: Sequence[np.random.Generator],
+    chains: int,
+    many: Sets | None = None,
+    *,
+    at: AtPoints | None = None,
 ) -> Chains:
     """Chains scattered around the modes by the curvature there; a point of no density falls back to the mode."""
-    mode = find_starts(target, arrays, many)
+    at_points = at or slopes(target.potential, arrays, many)
+    mode = find_starts(target, arrays, many, at=at_points)
     covariance = mode.covariance
     if target.size > DENSE_UP_TO:
         root = np.sqrt(covariance if covariance.ndim == 2 else np.diagonal(covariance, axis1=1, axis2=2))
@@ -80,7 +89,7 @@ def place_chains(
     noise = np.stack([rng.standard_normal((chains, target.size)) for rng in rngs])
     points = np.stack([at + stretched(x, of) for at, x, of in zip(mode.at, noise, root, strict=True)])
     points = np.concatenate([points, mode.at[:, None]], axis=1)
-    value, slope = slopes(target.potential, arrays, many)(points)
+    value, slope = at_points(points)
     dead = ~np.isfinite(value[:, :-1])
     for part in (points, value, slope):
         part[:, :-1][dead] = np.broadcast_to(part[:, -1:], part[:, :-1].shape)[dead]

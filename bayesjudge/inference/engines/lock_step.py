@@ -1,0 +1,144 @@
+"""Iterations of Hamiltonian Monte Carlo whose chains all take the same number of steps: the one compiled program.
+
+Of one posterior and its chains; `bayesjudge.inference.engines.hmc` runs many of them side by side. Warming up,
+sampling and looking for modes go through it, since each copy of a density's gradient takes about a second to
+compile; what can be said of the draws afterwards (statistics, their covariance) NumPy says. Step size by dual
+averaging (Hoffman & Gelman 2014). Random numbers are arguments: programs that draw their own take seconds longer.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesjudge.inference.engines.starts import Chains, stretched, whitened
+from bayesjudge.inference.programs.density import Arrays, Density, Sets
+
+_PROGRAMS: dict[tuple[Any, ...], Any] = {}
+
+
+class Noise(NamedTuple):
+    """What decides iterations by chance, (iterations, chains, ...).
+
+    momentum: Standard normal.
+    lot: Uniform on the unit interval.
+    """
+
+    momentum: Any
+    lot: Any
+
+
+class Step(NamedTuple):
+    """Dual averaging of the log step size, one for each posterior."""
+
+    log_size: Any
+    log_average: Any
+    error: Any
+    count: Any
+    anchor: Any
+
+    @classmethod
+    def fresh(cls, log_size: Any) -> Step:
+        """At its start."""
+        return cls(log_size, log_size, 0.0 * log_size, 0.0 * log_size, log_size + np.log(2.0))
+
+
+class State(NamedTuple):
+    """Where one posterior's chains are, and how they move."""
+
+    z: Any
+    value: Any
+    slope: Any
+    root: Any
+    step: Step
+
+    @classmethod
+    def start(cls, chains: Chains) -> State:
+        """Chains where they are placed, whitened by the curvature at the mode; of many data sets."""
+        step = Step.fresh(np.full(len(chains.z), np.log(0.3)))
+        return cls(chains.z, chains.value, chains.slope, chains.root, step)
+
+
+class Made(NamedTuple):
+    """What iterations made, (iterations, chains, ...).
+
+    z: Draws.
+    value: Minus the log density of the draws.
+    energy: Value and kinetic energy.
+    change: Energy error of the trajectory.
+    end, slope: Minus the log density where the trajectory ended, accepted or not, and its gradient.
+    """
+
+    z: Any
+    value: Any
+    energy: Any
+    change: Any
+    end: Any
+    slope: Any
+
+
+def program(target: Density, many: Sets) -> Any:
+    """`advance` of many posteriors, kept for the life of the process; a more careful second run needs no other."""
+    key = (target, many)
+    if key not in _PROGRAMS:
+        over = (0, many.axes, 0, None, None, None)
+        _PROGRAMS[key] = jax.jit(jax.vmap(partial(advance, target), in_axes=over))
+    return _PROGRAMS[key]
+
+
+def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
+    target: Density, state: State, arrays: Arrays, noise: Noise, lengths: Any, learning: Any, accept: Any
+) -> tuple[State, Made]:
+    """Iterations of the given lengths, the first ``learning`` of which tune the step size; and what they made."""
+
+    def one(state: State, at: Any) -> Any:
+        number, steps, noise = at
+        state, made = _move(target, state, arrays, steps, noise)
+        learnt = _average(state.step, accept - jnp.minimum(jnp.exp(-made.change), 1.0).mean())
+        step = jax.tree.map(partial(jnp.where, number < learning), learnt, state.step)
+        return state._replace(step=step), made
+
+    iterations = (jnp.arange(lengths.shape[0]), lengths, noise)
+    moved: tuple[State, Made] = jax.lax.scan(one, state, iterations)
+    return moved
+
+
+def _move(target: Density, state: State, arrays: Arrays, steps: Any, noise: Noise) -> tuple[State, Made]:
+    """One trajectory of every chain, accepted or not."""
+    momentum, size = noise.momentum, jnp.exp(state.step.log_size)
+    gradient = jax.vmap(jax.value_and_grad(lambda z: target.potential(z, arrays)))
+
+    def leap(_: Any, at: Any) -> Any:
+        z, p, _, slope = at
+        p = p - 0.5 * size * whitened(slope, state.root)
+        z = z + size * stretched(p, state.root)
+        value, slope = gradient(z)
+        return z, p - 0.5 * size * whitened(slope, state.root), value, slope
+
+    z, p, end, slope = jax.lax.fori_loop(0, steps, leap, (state.z, momentum, state.value, state.slope))
+    before = state.value + 0.5 * (momentum**2).sum(-1)
+    change = end + 0.5 * (p**2).sum(-1) - before
+    change = jnp.where(jnp.isfinite(change), change, jnp.inf)
+    accepted = noise.lot < jnp.minimum(jnp.exp(-change), 1.0)
+    keep = accepted[:, None]
+    state = state._replace(
+        z=jnp.where(keep, z, state.z),
+        value=jnp.where(accepted, end, state.value),
+        slope=jnp.where(keep, slope, state.slope),
+    )
+    return state, Made(state.z, state.value, jnp.where(accepted, before + change, before), change, end, slope)
+
+
+def _average(step: Step, shortfall: Any) -> Step:
+    """Dual averaging with Hoffman & Gelman's constants (γ .05, t0 10, κ .75)."""
+    count = step.count + 1
+    error = step.error + (shortfall - step.error) / (count + 10)
+    log_size = step.anchor - jnp.sqrt(count) / 0.05 * error
+    weight = count**-0.75
+    return step._replace(
+        log_size=log_size, error=error, count=count, log_average=weight * log_size + (1 - weight) * step.log_average
+    )
