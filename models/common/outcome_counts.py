@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
 from numpyro import distributions as dist
 from numpyro.distributions import constraints
+from scipy.special import softmax
 
 from bayesjudge.models.common.binomial import binomial
+from bayesjudge.models.common.pattern_counts import NEVER
+
+
+class OutcomeSource(NamedTuple):
+    """Log probabilities of the outcomes of each pattern and its battles; both with a leading axis of draws."""
+
+    log_p: Any
+    total: Any
+
+    def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Counts (draws, R, K)."""
+        return rng.multinomial(self.total.astype(np.int64), softmax(np.nan_to_num(self.log_p, nan=NEVER), axis=-1))
 
 
 class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
@@ -26,6 +41,11 @@ class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
     def __init__(self, log_p: Any, total: Any) -> None:
         self.log_p, self.total = log_p, total
         super().__init__(batch_shape=jnp.shape(log_p), event_shape=())
+
+    @property
+    def source(self) -> OutcomeSource:
+        """What NumPy draws the counts from."""
+        return OutcomeSource(self.log_p, self.total)
 
     def log_prob(self, value: Any) -> Any:
         """``n log p`` for each entry."""

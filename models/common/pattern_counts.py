@@ -22,7 +22,7 @@ from scipy.special import softmax
 from bayesjudge.models.common.binomial import binomial
 
 #: Log probability of what cannot be, with which a stratum of nothing else is still drawn from.
-_NEVER = -1e300
+NEVER = -1e300
 
 
 class PatternSource(NamedTuple):
@@ -35,7 +35,7 @@ class PatternSource(NamedTuple):
     def drawn(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Counts (draws, patterns); strata and their totals are the design's, equal in every draw."""
         found = np.zeros(self.log_p.shape)
-        possible = np.nan_to_num(self.log_p, nan=_NEVER, neginf=_NEVER)
+        possible = np.nan_to_num(self.log_p, nan=NEVER, neginf=NEVER)
         for code, total in enumerate(self.total[0]):
             inside = self.stratum[0] == code
             if inside.any():
