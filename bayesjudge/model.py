@@ -357,6 +357,23 @@ class OnHost(Protocol):
         ...
 
 
+class Evaluated(NamedTuple):
+    """What is known at draws of a posterior: replicated observations, log densities by observed array and by site."""
+
+    replicated: Mapping[str, Any]
+    log_likelihood: Mapping[str, Any]
+    log_prior: Mapping[str, Any]
+
+
+@runtime_checkable
+class EvaluatesOnHost(Protocol):
+    """A model whose densities NumPy knows: to compile a program that evaluates them takes longer than it does."""
+
+    def evaluated(self, values: Mapping[str, Any], data: Data, *, rng: np.random.Generator) -> Evaluated:
+        """At sites' values with a leading axis of draws, as the program of any other model gives it."""
+        ...
+
+
 @runtime_checkable
 class Resamples(Protocol):
     """A model whose observations are resampled in a way of its own for the predictive check."""

@@ -15,10 +15,11 @@ import jax
 import numpy as np
 import xarray as xr
 
+from bayesjudge.inference.at_draws import TOGETHER, once
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density, replay
 from bayesjudge.inference.sites import COMPLETE, DERIVED, RENAMED, SAMPLE, entry_labels
-from bayesjudge.inference.tree import TOGETHER, once, to_dataset
+from bayesjudge.inference.tree import to_dataset
 from bayesjudge.maths.each_draw import each_draw
 from bayesjudge.model import Data, GenerativeModel, GivesQuantities, Model, with_parameters
 

@@ -11,14 +11,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bayesjudge.inference.at_draws import TOGETHER, at_draws, constrained, drawn, of_sites, once
 from bayesjudge.inference.programs import accelerator
-from bayesjudge.inference.programs.density import Density, replay
+from bayesjudge.inference.programs.density import Density
 from bayesjudge.maths.each_draw import each_draw
-from bayesjudge.model import Data, Model, OnHost
+from bayesjudge.model import Data, Model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,27 +26,12 @@ if TYPE_CHECKING:
 
 #: Draws of each chain used for replicated data and pointwise log likelihoods.
 PREDICTIVE_DRAWS = 250
-#: Draws from the prior, and replicates, computed together at most.
-TOGETHER = 250
 _PACKAGES = ("bayesjudge", "jax", "numpyro", "pymc", "numpy", "xarray", "arviz-base", "arviz-stats", "ibis-framework")
-_COMPILED: dict[tuple[Any, ...], Any] = {}
-
-
-def once(key: tuple[Any, ...], build: Any) -> Any:
-    """What was built under this key before, or is built now."""
-    if key not in _COMPILED:
-        _COMPILED[key] = build()
-    return _COMPILED[key]
 
 
 def posterior_dataset(target: Density, data: Data, flat: NDArray[np.float64]) -> xr.Dataset:
     """Constrained draws (chains, draws, d) as a data set with named axes."""
-    constrain = once(
-        (target, "constrain"),
-        lambda: jax.jit(jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))),
-    )
-    values = constrain(jnp.asarray(flat), accelerator.to_device(data.arrays))
-    return to_dataset({name: np.asarray(value) for name, value in values.items()}, target.dims, data)
+    return to_dataset(constrained(target, data, flat), target.dims, data)
 
 
 def to_dataset(
@@ -75,38 +60,16 @@ def _numbered(draws: xr.Dataset, draw: Any = None) -> xr.Dataset:
 def evaluated(
     model: Model, data: Data, target: Density, flat: NDArray[np.float64], *, seed: int, replicate: bool = True
 ) -> dict[str, xr.Dataset]:
-    """Groups that answers read, from unconstrained draws (chains, draws, d), posterior first; by one program.
+    """Groups that answers read, from unconstrained draws (chains, draws, d), posterior first.
 
     Densities and replicated data are those of `PREDICTIVE_DRAWS` draws of each chain.
 
     replicate: With ``posterior_predictive``: to compile samplers of observations takes as long as the rest.
     """
-    chains, draws, size = flat.shape
+    chains, draws, _ = flat.shape
     keep = np.unique(np.linspace(0, draws - 1, min(PREDICTIVE_DRAWS, draws)).astype(int))
-    rng, together = np.random.default_rng((seed, 1)), chains * len(keep)
-    of_sites, arrays = _of_sites(model, data, replicate=replicate), accelerator.to_device(data.arrays)
-
-    def one(row: Any, wanted: Any, arrays: Any) -> Any:
-        key, point = row
-        values = target.constrain(point, arrays)
-        found = partial(of_sites, key, values, arrays)
-        nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(found))
-        return values, jax.lax.cond(wanted, found, lambda: nothing)
-
-    program = once(
-        (target, "evaluated", replicate),
-        lambda: jax.jit(lambda rows, on, arrays: each_draw(lambda row: one(row, on, arrays), rows, most=TOGETHER)),
-    )
-
-    def computed(points: Any, *, wanted: bool) -> Any:
-        keys = rng.integers(2**32, size=(together, 2), dtype=np.uint32)
-        full = np.pad(points, ((0, together - len(points)), (0, 0)), mode="edge")
-        return jax.tree.map(np.asarray, program((keys, full), wanted, arrays))
-
-    _, (sources, log_likelihood, log_prior) = computed(flat[:, keep].reshape(-1, size), wanted=True)
-    every = flat.reshape(-1, size)
-    blocks = [computed(every[k : k + together], wanted=False)[0] for k in range(0, len(every), together)]
-    values = {name: np.concatenate([block[name] for block in blocks])[: len(every)] for name in blocks[0]}
+    rng = np.random.default_rng((seed, 1))
+    values, found = at_draws(model, data, target, flat, keep=keep, rng=rng, replicate=replicate)
     dims = {**target.dims, **{name: data.dims[name] for name in data.observations}}
 
     def dataset(values: Mapping[str, Any], draws: int, draw: Any = None) -> xr.Dataset:
@@ -117,10 +80,10 @@ def evaluated(
     kept = partial(dataset, draws=len(keep), draw=keep)
     groups = {
         "posterior": dataset(values, draws),
-        "cell_log_likelihood": kept(log_likelihood),
-        "log_prior": kept(log_prior),
+        "cell_log_likelihood": kept(found.log_likelihood),
+        "log_prior": kept(found.log_prior),
     }
-    return {**groups, "posterior_predictive": kept(_drawn(sources, data, rng))} if sources else groups
+    return {**groups, "posterior_predictive": kept(found.replicated)} if found.replicated else groups
 
 
 def statistics(stats: Mapping[str, Any]) -> xr.Dataset:
@@ -150,42 +113,16 @@ def _labelled(variables: Mapping[str, Any], data: Data) -> xr.Dataset:
     return xr.Dataset(variables, coords={axis: list(data.coords[axis]) for axis in sorted(axes & data.coords.keys())})
 
 
-def _of_sites(model: Model, data: Data, *, replicate: bool = True) -> Any:
-    """``(key, latent values, arrays) ->`` what observations are replicated from, log likelihood and log prior."""
-    run = replay(model, data)
-
-    def found(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        sites = run(key, values, arrays)
-        likelihoods = {name: sites[name]["fn"] for name in data.observations}
-        scored = {name: fn.log_prob(arrays[name]) for name, fn in likelihoods.items()}
-        if data.unobserved:  # a factor has a density all the same
-            factors = {name: site for name, site in sites.items() if site["type"] == "sample" and site["is_observed"]}
-            scored = {name: site["fn"].log_prob(site["value"]) for name, site in factors.items()}
-        log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
-        keys = zip(likelihoods.items(), jax.random.split(key, len(likelihoods)), strict=True) if replicate else ()
-        sources = {name: fn.source if isinstance(fn, OnHost) else fn.sample(key) for (name, fn), key in keys}
-        return sources, scored, log_prior
-
-    return found
-
-
-def _drawn(sources: Mapping[str, Any], data: Data, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Replicated observations: what the program drew, or NumPy draws of it."""
-    found = {name: of if isinstance(of, np.ndarray) else of.drawn(rng) for name, of in sources.items()}
-    counted = [name for name in found if np.asarray(data[name]).dtype.kind in "iu"]
-    return {**found, **{name: np.rint(found[name]).astype(np.int64) for name in counted}}
-
-
 def prior_groups(
     model: Model, data: Data, target: Density, *, seed: int, draws: int, chains: int = 1
 ) -> dict[str, xr.Dataset]:
     """Draws from the prior (of each chain), and data replicated from them: ``prior`` and ``prior_predictive``."""
-    of_sites = _of_sites(model, data)
+    at_point = of_sites(model, data)
 
     def one(keys: Any, arrays: Any) -> Any:
         sites = model.simulate(keys[0], data.with_arrays(arrays))
         values = {name: sites[name] for name in target.dims if name not in data.observations}
-        return values, of_sites(keys[1], values, arrays)[0]
+        return values, at_point(keys[1], values, arrays)[0]
 
     program = once(
         (target, "prior"),
@@ -199,7 +136,7 @@ def prior_groups(
         shaped = {name: value.reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
         return to_dataset(shaped, {**target.dims, **{name: data.dims[name] for name in data.observations}}, data)
 
-    return {"prior": dataset(values), "prior_predictive": dataset(_drawn(sources, data, rng))}
+    return {"prior": dataset(values), "prior_predictive": dataset(drawn(sources, data, rng))}
 
 
 def data_hash(data: Data) -> str:

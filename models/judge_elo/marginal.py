@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.maths.bradley_terry import PER_LOGIT
+from bayesjudge.model import Data
 from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
 from bayesjudge.priors import Prior
 
@@ -73,6 +74,16 @@ class Marginal:
         return cls(
             y=y, design=design, effects=effects, gram=product + np.swapaxes(product, -1, -2), known=flat @ flat.T
         )
+
+    @classmethod
+    def of_data(cls, data: Data) -> Marginal:
+        """Of what the model was prepared from."""
+        return cls(**{name: np.asarray(data[name]) for name in ("y", "design", "effects", "gram", "known")})
+
+    def expected(self, strengths: Floats, effects: Floats) -> Floats:
+        """The observation (S, N) without noise, of strengths (S, R, M) and effects (S, J, E)."""
+        found = np.einsum("nrm,srm->sn", self.design, strengths) + np.einsum("nje,sje->sn", self.effects, effects)
+        return np.asarray(found)
 
     @property
     def judges(self) -> int:

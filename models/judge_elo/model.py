@@ -22,10 +22,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.one_thread import one_thread
-from bayesjudge.model import Data, GenerativeModel, Statistic
+from bayesjudge.model import Data, Evaluated, GenerativeModel, Statistic
 from bayesjudge.models.common.davidson import STRENGTH
 from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo import results
@@ -121,6 +123,12 @@ class JudgeElo(GenerativeModel):
             return predict(
                 counts, models, length=self.length_effect, family=family, priors=self.chosen_priors, seed=seed
             )
+
+    def evaluated(self, values: Mapping[str, Any], data: Data, *, rng: np.random.Generator) -> Evaluated:
+        """Densities at draws, and replicated observations."""
+        from bayesjudge.models.judge_elo.evaluated import evaluated
+
+        return evaluated(values, data, self.chosen_priors, rng=rng)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

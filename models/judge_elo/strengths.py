@@ -44,7 +44,7 @@ def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDra
     import xarray as xr
 
     shape, scales = _scales(posterior)
-    marginal = Marginal(**{name: np.asarray(data[name]) for name in ("y", "design", "effects", "gram", "known")})
+    marginal = Marginal.of_data(data)
     strengths, effects = _drawn(marginal, scales, np.random.default_rng(seed))
     slope = posterior["slope"].transpose("chain", "draw", "judge").to_numpy()
     strengths = strengths.reshape(*shape, *strengths.shape[1:])
@@ -90,15 +90,21 @@ def _drawn(marginal: Marginal, scales: Floats, rng: np.random.Generator) -> tupl
     for start in range(0, len(scales), step):
         part = slice(start, start + step)
         own = scales[part]
-        root = np.linalg.cholesky(own + 1e-12 * np.eye(own.shape[-1]))
-        x = root @ rng.normal(size=(len(own), own.shape[-1], models))
-        z = rng.normal(size=(len(own), *marginal.effects.shape[1:]))
-        simulated = np.einsum("nrm,srm->sn", marginal.design, x) + np.einsum("nje,sje->sn", marginal.effects, z)
-        wrong = marginal.y - simulated - rng.normal(size=simulated.shape)
+        x, z, e = simulated(marginal, own, rng)
+        wrong = marginal.y - marginal.expected(x, z) - e
         weights = np.linalg.solve(marginal.covariance(own), wrong[..., None])[..., 0]
         strengths[part] = x + own @ np.einsum("nrm,sn->srm", marginal.design, weights)
         effects[part] = z + np.einsum("nje,sn->sje", marginal.effects, weights)
     return strengths, effects
+
+
+def simulated(marginal: Marginal, scales: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """Strengths (S, R, M), effects (S, J, E) and noise (S, N) from the prior, of scales (S, R, R)."""
+    number, raters = scales.shape[:2]
+    root = np.linalg.cholesky(scales + 1e-12 * np.eye(raters))
+    x = root @ rng.normal(size=(number, raters, marginal.design.shape[2]))
+    z = rng.normal(size=(number, *marginal.effects.shape[1:]))
+    return x, z, rng.normal(size=(number, len(marginal.y)))
 
 
 def deviation_correlations(posterior: xr.Dataset) -> xr.DataArray:

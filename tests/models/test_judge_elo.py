@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 from numpy.typing import NDArray
-from numpyro import distributions as dist
 from scipy import stats
 from scipy.special import expit
 
@@ -29,7 +25,6 @@ from bayesjudge.models.judge_elo import JudgeElo, held_out
 from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.models.judge_elo.importance import Functional, explored, weighted
-from bayesjudge.models.judge_elo.likelihood import Observation
 from bayesjudge.models.judge_elo.marginal import Marginal, unpacked
 from bayesjudge.models.judge_elo.scales import correlation_root, joint_scale, vine_shapes
 from bayesjudge.models.judge_elo.strengths import joint_draws
@@ -366,21 +361,3 @@ def test_it_is_calibrated() -> None:
     design = JudgeElo().prepare(_counts(seed=5, strengths=(0.5, 0.0, -0.5), battles=80))
     found = sbc(JudgeElo(), design, replicates=120, engine=Hmc(draws=64, tune=150), seed=11)
     assert found.passed, found.summary
-
-
-def test_the_derivative_that_is_stated_is_that_of_the_density() -> None:
-    rng = np.random.default_rng(5)
-    root, y = rng.normal(size=(6, 9)), rng.normal(size=6)
-    covariance = np.eye(6) + root @ root.T
-
-    def density(of: Any, y: Any, covariance: Any) -> Any:
-        symmetric = (covariance + covariance.T) / 2
-        return of(jnp.zeros(6), covariance_matrix=symmetric, validate_args=False).log_prob(y)
-
-    for derivative in (jax.value_and_grad, jax.hessian):
-        ours, numpyros = (
-            derivative(partial(density, of), argnums=(0, 1))(y, covariance)
-            for of in (Observation, dist.MultivariateNormal)
-        )
-        for own, other in zip(jax.tree.leaves(ours), jax.tree.leaves(numpyros), strict=True):
-            np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-12)

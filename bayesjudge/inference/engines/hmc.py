@@ -133,12 +133,12 @@ class Run(NamedTuple):
         chains = place_chains(self.target, self.arrays, rngs, self.options.chains, self.many, at=self.slopes())
         state, done = beside(State.start(chains), self.arrays), 0
         for share, renewed in ((0.2, True), (0.4, True), (0.4, False)):
-            seen = []
+            window = []
             for size in blocks(max(round(self.options.tune * share), 1), BLOCK):
                 state, (flat, _) = self.advanced(state, rngs, _lengths(state, size, rngs[0]), learning=size)
-                seen.append(flat)
+                window.append(flat)
                 done = tell(done + size, state)
-            state = beside(_renewed(state, np.concatenate(seen, axis=-2) if renewed else None), self.arrays)
+            state = beside(_renewed(state, np.concatenate(window, axis=-2) if renewed else None), self.arrays)
         return state, done
 
     def advanced(self, state: State, rngs: Streams, lengths: Any, *, learning: int = 0) -> tuple[State, Block]:

@@ -1,0 +1,116 @@
+"""What is known at draws of a posterior: sites' values, log densities and replicated observations.
+
+By one program that runs the model again at each draw, or by NumPy where the model's densities are known to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import Density, replay
+from bayesjudge.maths.each_draw import each_draw
+from bayesjudge.model import Data, Evaluated, EvaluatesOnHost, Model, OnHost
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+#: Draws from the prior, and replicates, computed together at most.
+TOGETHER = 250
+_COMPILED: dict[tuple[Any, ...], Any] = {}
+
+
+def once(key: tuple[Any, ...], build: Any) -> Any:
+    """What was built under this key before, or is built now."""
+    if key not in _COMPILED:
+        _COMPILED[key] = build()
+    return _COMPILED[key]
+
+
+def constrained(target: Density, data: Data, flat: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    """Values of every site, (chains, draws, ...)."""
+    constrain = once(
+        (target, "constrain"),
+        lambda: jax.jit(jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))),
+    )
+    values = constrain(jnp.asarray(flat), accelerator.to_device(data.arrays))
+    return {name: np.asarray(value) for name, value in values.items()}
+
+
+def at_draws(
+    model: Model, data: Data, target: Density, flat: NDArray[np.float64], *, keep: Any, rng: Any, replicate: bool
+) -> tuple[dict[str, NDArray[Any]], Evaluated]:
+    """Values of every draw, and what is known at those to keep of each chain; all with one leading axis."""
+    if not isinstance(model, EvaluatesOnHost):
+        return _by_program(model, data, target, flat, keep=keep, rng=rng, replicate=replicate)
+    at = constrained(target, data, flat)
+    every, some = (
+        {name: value[:, which].reshape(-1, *value.shape[2:]) for name, value in at.items()}
+        for which in (slice(None), keep)
+    )
+    found = model.evaluated(some, data, rng=rng)
+    return every, found if replicate else found._replace(replicated={})
+
+
+def _by_program(
+    model: Model, data: Data, target: Density, flat: NDArray[np.float64], *, keep: Any, rng: Any, replicate: bool
+) -> tuple[dict[str, NDArray[Any]], Evaluated]:
+    chains, _, size = flat.shape
+    together = chains * len(keep)
+    at_point, arrays = of_sites(model, data, replicate=replicate), accelerator.to_device(data.arrays)
+
+    def one(row: Any, wanted: Any, arrays: Any) -> Any:
+        key, point = row
+        values = target.constrain(point, arrays)
+        found = partial(at_point, key, values, arrays)
+        nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(found))
+        return values, jax.lax.cond(wanted, found, lambda: nothing)
+
+    program = once(
+        (target, "evaluated", replicate),
+        lambda: jax.jit(lambda rows, on, arrays: each_draw(lambda row: one(row, on, arrays), rows, most=TOGETHER)),
+    )
+
+    def computed(points: Any, *, wanted: bool) -> Any:
+        keys = rng.integers(2**32, size=(together, 2), dtype=np.uint32)
+        full = np.pad(points, ((0, together - len(points)), (0, 0)), mode="edge")
+        return jax.tree.map(np.asarray, program((keys, full), wanted, arrays))
+
+    _, (sources, log_likelihood, log_prior) = computed(flat[:, keep].reshape(-1, size), wanted=True)
+    every = flat.reshape(-1, size)
+    blocks = [computed(every[k : k + together], wanted=False)[0] for k in range(0, len(every), together)]
+    values = {name: np.concatenate([block[name] for block in blocks])[: len(every)] for name in blocks[0]}
+    return values, Evaluated(drawn(sources, data, rng), log_likelihood, log_prior)
+
+
+def of_sites(model: Model, data: Data, *, replicate: bool = True) -> Any:
+    """``(key, latent values, arrays) ->`` what observations are replicated from, log likelihood and log prior."""
+    run = replay(model, data)
+
+    def found(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        sites = run(key, values, arrays)
+        likelihoods = {name: sites[name]["fn"] for name in data.observations}
+        scored = {name: fn.log_prob(arrays[name]) for name, fn in likelihoods.items()}
+        if data.unobserved:  # a factor has a density all the same
+            factors = {name: site for name, site in sites.items() if site["type"] == "sample" and site["is_observed"]}
+            scored = {name: site["fn"].log_prob(site["value"]) for name, site in factors.items()}
+        log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
+        keys = zip(likelihoods.items(), jax.random.split(key, len(likelihoods)), strict=True) if replicate else ()
+        sources = {name: fn.source if isinstance(fn, OnHost) else fn.sample(key) for (name, fn), key in keys}
+        return sources, scored, log_prior
+
+    return found
+
+
+def drawn(sources: Mapping[str, Any], data: Data, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """Replicated observations: what the program drew, or NumPy draws of it."""
+    found = {name: of if isinstance(of, np.ndarray) else of.drawn(rng) for name, of in sources.items()}
+    counted = [name for name in found if np.asarray(data[name]).dtype.kind in "iu"]
+    return {**found, **{name: np.rint(found[name]).astype(np.int64) for name in counted}}
