@@ -25,7 +25,7 @@ _EFFECT = Slot(
 _SPREAD = Slot(
     "HalfNormal(1)", "logits", "error rates of real topics differ by a logit or more, and a spread of 0 stays possible"
 )
-_OF_ACCURACY = Slot("HalfNormal(1)", "logits", "systems differ alike in all groups, or nearly so")
+_OF_ACCURACY = Slot("HalfNormal(1)", "logits", "differences between systems may be the same in every group")
 _OF_GROUPS = Slot(
     "LogNormal(0, 0.5)",
     "logits",
