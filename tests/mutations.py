@@ -93,7 +93,7 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
         _counted_twice("label"),
     ),
     "judge_panel_nested": (
-        _flipped("b_log_length"),
+        _flipped("b_label_log_length"),
         _scaled("tau_topic_spread", 3.0),
         _dropped_jacobian("tau_topic_model_spread"),
         _flipped("intercept"),

@@ -94,7 +94,7 @@ def error_correlation_matrix(frame: pd.DataFrame) -> Figure:
     order = matrix.mean(axis=1).sort_values(ascending=False, kind="stable").index
     values = matrix.loc[order, order].to_numpy(dtype=float)
     size = len(order)
-    figure = canvas(size * 0.34 + 1.5, width=min(9.6, 2.6 + 0.55 * size))
+    figure = canvas(size * 0.34 + 1.5, width=min(9.6, max(5.4, 2.6 + 0.55 * size)))
     (axes,) = figure.subplots(1, 1, squeeze=False)[0]
     draw_heat_map(axes, values, rows=list(order), columns=[""] * size, empty=-1.0, words=size <= WORDS_UP_TO)
     axes.set_xticks(np.arange(size) + 0.5, short_names(order, 16), rotation=40, ha="left", fontsize=8)

@@ -24,7 +24,7 @@ class Coefficients:
 
     Each slot is an axis too, whose labels are those of its coefficients.
 
-    of: What they move: ``z_of`` are the effects that pool, along the axis ``of_group``.
+    of: What they move: ``z_of`` are the effects that pool, along an axis that no slot can have the name of.
     common: The slot of each common term, whose coefficients are ``b_slot``.
     pooled: The slot of each spread, ``tau_slot``.
     level: The common slot with the prior of a probability, if there is one.
@@ -36,6 +36,11 @@ class Coefficients:
     pooled: tuple[str, ...]
     level: str = ""
     single: bool = False
+
+    @property
+    def axis(self) -> str:
+        """Of the effects that pool."""
+        return f"{self.of}|group"
 
     def _site(self, slot: str) -> str:
         return f"mu_{self.of}" if self.single and slot == self.level else f"b_{slot}"
@@ -60,7 +65,7 @@ class Coefficients:
         if self.pooled:
             spreads = [numpyro.sample(f"tau_{slot}", prior.numpyro(slot)) for slot in self.pooled]
             each = jnp.repeat(jnp.stack(spreads), np.array(self._sizes(data)[len(self.common) :]))
-            with numpyro.plate(f"{self.of}_group", each.shape[0], dim=-1):
+            with numpyro.plate(self.axis, each.shape[0], dim=-1):
                 found.append(each * numpyro.sample(f"z_{self.of}", dist.Normal(0.0, 1.0)))
         return jnp.concatenate(found)
 
@@ -77,7 +82,7 @@ class Coefficients:
             b = prior.pymc(site, slot, logit=slot == self.level, dims=dims)
             logit = logit + pt.dot(mine, pt.atleast_1d(b))
         if self.pooled:
-            z, start = pm.Normal(f"z_{self.of}", np.float64(0), np.float64(1), dims=f"{self.of}_group"), 0
+            z, start = pm.Normal(f"z_{self.of}", np.float64(0), np.float64(1), dims=self.axis), 0
             for slot, mine in zip(self.pooled, columns[len(self.common) :], strict=True):
                 stop = start + mine.shape[1]
                 logit = logit + prior.pymc(f"tau_{slot}", slot) * pt.dot(mine, z[start:stop])
@@ -87,7 +92,7 @@ class Coefficients:
     def axes(self) -> tuple[str, ...]:
         """Those that a PyMC model needs."""
         singles = {self.level} if self.single else set[str]()
-        return (*(slot for slot in self.common if slot not in singles), *([f"{self.of}_group"] if self.pooled else []))
+        return (*(slot for slot in self.common if slot not in singles), *([self.axis] if self.pooled else []))
 
     def draws(self, posterior: xr.Dataset, data: Data) -> NDArray[np.float64]:
         """Draws (D, P), those that pool in logits too."""

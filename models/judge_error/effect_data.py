@@ -14,7 +14,7 @@ from bayesjudge.effects.cells import Cells, cells_of, changes_of, groups_of
 from bayesjudge.effects.formula import SYSTEM
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
-from bayesjudge.models.judge_error.formulas import slot_of
+from bayesjudge.models.judge_error.formulas import coefficients_of, slot_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +90,7 @@ def _designs(
         made, name = design(formula, cells.frame), f"design_{formula.rate}"
         arrays[name], dims[name] = made.matrix, ("cell", f"{formula.rate}_coefficient")
         coords |= {slot_of(formula, part.term): part.labels for part in (*made.common, *made.grouped)}
-        coords[f"{formula.rate}_group"] = tuple(
+        coords[coefficients_of(formula).axis] = tuple(
             f"{part.term.name}: {label}" for part in made.grouped for label in part.labels
         )
         for number, change in changes_of(formula, cells).items():

@@ -2,8 +2,8 @@
 
     level of kind k of system m:  α_m + γ ℓ_m + x_k b + Σ_g s_g z_g[k]
 
-The level of each system and the judges' votes are always there; ``(1|group) + (1|system:group)`` is what groups of
-items are without a formula.
+The level of each system and the judges' votes are always there; groups of items are ``(1|group) + (1|system:group)``,
+which is added to a formula that does not name their column.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from bayesjudge.priors import Slot
 
 
-#: What is there without a formula, and what groups of items add.
-_PLAIN, _GROUPED = f"{LABEL} ~ 1", f"{LABEL} ~ 1 + (1|group) + (1|{SYSTEM}:group)"
+#: What is there without a formula, and what the column of groups is called there.
+_PLAIN, GROUP = f"{LABEL} ~ 1", "group"
 #: Terms that the panel has anyway, with priors of its own.
 _ALWAYS = (Term(()), Term((), (SYSTEM,)))
 
@@ -48,9 +48,12 @@ def label_formula(texts: tuple[str, ...]) -> Formula | None:
     return found[0]
 
 
-def in_force(texts: tuple[str, ...], *, grouped: bool) -> Formula:
-    """The formula that is given, or that groups of items stand for."""
-    return label_formula(texts) or read_formula(_GROUPED if grouped else _PLAIN)
+def in_force(texts: tuple[str, ...], *, group: str) -> Formula:
+    """The formula that is given, with the effects of groups of items, whose column is ``group``; empty: none."""
+    given = label_formula(texts) or read_formula(_PLAIN)
+    if not group or group in given.columns:
+        return given
+    return read_formula(f"{LABEL} ~ {given.right} + (1|`{group}`) + (1|{SYSTEM}:`{group}`)")
 
 
 def slot_of(term: Term) -> str:
@@ -59,10 +62,10 @@ def slot_of(term: Term) -> str:
     Examples
     --------
     >>> slot_of(Term((), ("system", "topic"))), slot_of(Term(("length",), ("topic",))), slot_of(Term(("length",)))
-    ('topic_model_spread', 'length_by_topic_spread', 'length')
+    ('topic_model_spread', 'length_by_topic_spread', 'label_length')
     """
     if not term.groups:
-        return term.name
+        return f"{LABEL}_{term.name}"
     own = tuple(name for name in term.groups if name != SYSTEM)
     pooled = Term(term.columns, own).name if own or term.columns else ""
     return f"{pooled}{'_model' * (SYSTEM in term.groups)}_spread"
@@ -108,14 +111,13 @@ class Kinds:
 
 
 def kinds_of(votes: PanelVotes, texts: tuple[str, ...]) -> Kinds:
-    """The kinds of a panel's answers under the formula that is given, or that groups of items stand for."""
-    formula, name = in_force(texts, grouped=len(votes.groups) > 1), votes.group_name if texts else "group"
-    # Groups have rows of their own, whether the formula knows of them or not.
-    shown = len(votes.groups) > 1 and name not in formula.columns
-    answers = _answers(votes, formula, group=name if len(votes.groups) > 1 else "")
-    cells = cells_of(
-        answers, [formula, *([read_formula(f"{LABEL} ~ 1 + (1|`{name}`)")] if shown else [])], votes.models
-    )
+    """The kinds of a panel's answers under the formula that is given and the groups of items."""
+    given, several = in_force(texts, group="").columns, len(votes.groups) > 1
+    # The column of groups has its own name where a formula names it, or another one that is called like this.
+    name = votes.group_name if {votes.group_name, GROUP} & set(given) else GROUP
+    formula = in_force(texts, group=name if several else "")
+    answers = _answers(votes, formula, group=name if several else "")
+    cells = cells_of(answers, [formula], votes.models)
     of = np.full(votes.answered.shape, -1, np.int64)
     of[answers.index.get_level_values(0), answers.index.get_level_values(1)] = cells.of
     groups = groups_of(cells)
@@ -131,7 +133,7 @@ def kinds_of(votes: PanelVotes, texts: tuple[str, ...]) -> Kinds:
         ours = [part for part in parts if part.term not in _ALWAYS]
         coords |= {slot_of(part.term): part.labels for part in ours}
         pooled = [f"{part.term.name}: {label}" for part in ours if part.term.groups for label in part.labels]
-        coords |= {f"{LABEL}_group": tuple(pooled), "coefficient": tuple(range(int(keep.sum())))}
+        coords |= {coefficients_of(formula).axis: tuple(pooled), "coefficient": tuple(range(int(keep.sum())))}
         numbered = {f"change_{k}": change for k, change in enumerate(changes.values(), start=1)}
         for key, matrix in {"kind_design": made.matrix, **numbered}.items():
             arrays[key], dims[key] = matrix[:, keep], ("kind", "coefficient")

@@ -32,7 +32,7 @@ from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
-from bayesjudge.models.judge_panel.kinds import coefficients_of, in_force, label_formula, slots
+from bayesjudge.models.judge_panel.kinds import GROUP, coefficients_of, in_force, label_formula, slots
 from bayesjudge.models.judge_panel.priors import EFFECT, GROUP_MODEL_SPREAD, GROUP_SPREAD, OWN_WEIGHT, SLOTS
 from bayesjudge.priors import Slot
 
@@ -83,7 +83,7 @@ class JudgePanel(GenerativeModel):
     def priors(self) -> Mapping[str, Slot]:
         """Of levels, of what votes are worth, of groups and of people's marks; unused where there are none."""
         plain = {name: slot for name, slot in SLOTS.items() if self.weights == "specific" or name != OWN_WEIGHT}
-        effects = slots(in_force(self.formulas, grouped=True), EFFECT, GROUP_SPREAD, GROUP_MODEL_SPREAD)
+        effects = slots(in_force(self.formulas, group=GROUP), EFFECT, GROUP_SPREAD, GROUP_MODEL_SPREAD)
         return {**plain, **effects}
 
     @property

@@ -173,3 +173,11 @@ def test_counts_without_columns_are_refused() -> None:
     bare = replace(counts(), rows=None)
     with pytest.raises(UsageError, match=r"count_verdicts\(log, columns=\['length'\]\)"):
         JudgeError(formulas=("accuracy ~ 1 + length",)).prepare(bare)
+
+
+def test_a_column_that_is_called_group_is_one_like_any_other() -> None:
+    named = log().rename(columns={"length": "group"})
+    model = JudgeError(formulas=("accuracy ~ 1 + group + (1|topic)",))
+    data = model.prepare(Verdicts.from_frame(named))
+    found = model.estimates(posterior(model, data, draws=20), data)
+    assert found.where(estimand="effect").frame["unit"].tolist() == ["accuracy, +1 sd of group"]

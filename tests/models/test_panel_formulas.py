@@ -72,15 +72,16 @@ def test_the_same_density_in_both_languages(
 
 
 def test_other_priors_in_both_languages(same_density: Callable[..., None]) -> None:
-    model = JudgePanel(formulas=NUMBER).with_priors(log_length="Normal(.2, .5)", model_spread="HalfNormal(1)")
-    assert model.label.startswith("bayes:judge_panel[label~1+log(length)+(1|system), log_length~Normal(0.2, 0.5)")
+    model = JudgePanel(formulas=NUMBER).with_priors(label_log_length="Normal(.2, .5)", model_spread="HalfNormal(1)")
+    assert model.label.startswith("bayes:judge_panel[label~1+log(length)+(1|system), label_log_length~Normal(0.2, 0.5)")
     same_density(model, model.prepare(votes()))
 
 
 def test_groups_of_items_and_their_formula_have_one_density_and_equal_rows() -> None:
     plain, twin = JudgePanel(), JudgePanel(formulas=CROSSED)
     data, own = plain.prepare(votes("topic")), twin.prepare(votes("topic"))
-    assert [slot.default for slot in plain.priors.values()] == [slot.default for slot in twin.priors.values()]
+    for of in ("", "_model"):
+        assert plain.priors[f"group{of}_spread"].default == twin.priors[f"topic{of}_spread"].default
     target, other = (density(m, with_parameters(m, d)) for m, d in ((plain, data), (twin, own)))
     same = {f"tau_group{of}_spread": f"tau_topic{of}_spread" for of in ("", "_model")}
     for flat in np.random.default_rng(1).normal(size=(5, target.size)):
@@ -154,17 +155,24 @@ def test_an_effect_is_the_mean_change_of_the_probability() -> None:
     assert effects["of"].to_numpy().tolist() == ["label given votes, +1 sd of length"]
     one = {name: values[1, 2] for name, values in at.items()}
     eta = np.asarray(row_logits(one, data.arrays, "cell"))
-    assert data.coords["length"] == ("length", "length (missing)")
+    assert data.coords["label_length"] == ("length", "length (missing)")
     higher = eta + one["effect"][0]
     by_hand = np.mean(1 / (1 + np.exp(-higher)) - 1 / (1 + np.exp(-eta)))
     assert float(effects[1, 2, 0]) == pytest.approx(by_hand, abs=1e-12)
 
 
-def test_a_group_that_no_formula_names_has_rows_too() -> None:
-    model = JudgePanel(formulas=NUMBER)
-    data = model.prepare(votes("topic"))
+def test_a_group_that_no_formula_names_has_rows_and_effects_too() -> None:
+    alone, with_topics = (JudgePanel(formulas=NUMBER).prepare(votes(group)) for group in (None, "topic"))
+    assert with_topics.coords["group"] == ("p", "q", "r")
+    assert with_topics.size("coefficient") == alone.size("coefficient") + 3 + 2 * 3
+
+
+def test_a_column_of_the_formula_that_is_called_group_is_not_taken_for_the_groups() -> None:
+    frame = log().rename(columns={"length": "group"})
+    table = panel_votes(Verdicts.from_frame(frame), group_by="topic", columns=["group"])
+    data = JudgePanel(formulas=("label ~ 1 + group",)).prepare(table)
     assert data.coords["group"] == ("p", "q", "r")
-    assert not [name for name in model.priors if "topic" in name or "group" in name]
+    assert "topic_spread" in data.coords
 
 
 @pytest.mark.parametrize(

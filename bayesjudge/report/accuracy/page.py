@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
+from bayesjudge.report.accuracy.groups import groups_section
 from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID, accuracies, headline
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
@@ -75,6 +76,7 @@ def accuracy_page(answer: Comparison, *, excerpt: bool = False) -> Page:
         body=(
             _accuracies,
             _differences,
+            groups_section,
             _chosen,
             _ranks,
             panel_section,
@@ -338,7 +340,7 @@ _NEXT = (
 )
 _TEXT = (
     "The panel regresses the human label on the votes of all judges at once, with partially pooled weights "
-    "of judges and models and an effect of the item. It does not model how judges err, so judges that "
+    "of judges and models, and on the mean vote on the item. It does not model how judges err, so judges that "
     "err together do not make it overconfident; a count of votes does. A judge whose votes others repeat "
     "shares their weight: a small weight means redundant or uninformative."
 )
