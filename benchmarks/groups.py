@@ -224,7 +224,7 @@ def must_hold(groups: list[dict[str, Any]], lengths: list[dict[str, Any]]) -> li
             claims.append(holds(f"width of groups over Wilson's: {name}", ours["width"] / alone["width"], most=0.82))
         claims.append(holds(f"mean error of groups: {name}", ours["mae"], most=0.09))
         claims.append(holds(f"bias of the total: {name}", abs(total["bias"]), most=0.01))
-        short = found[table, judge, "eif", "total"]["coverage"] - total["coverage"]
+        short = round(found[table, judge, "eif", "total"]["coverage"] - total["coverage"], 6)
         claims.append(holds(f"coverage of the total below EIF's: {name}", short, most=0.05))
     at = {(row["table"], row["judge"], row["labels"], row["model"]): row for row in lengths}
     for table, judge in dict.fromkeys((row["table"], row["judge"]) for row in lengths):
