@@ -1,7 +1,7 @@
 """Groups that pool and covariates on real tables: most labels hidden, then compared with all of them.
 
 Groups: 200 labels of a table, drawn evenly; the accuracy within every group and overall, with `(1|group)` in all rates,
-beside Wilson's interval on each group's own labels, the EIF overall, and the label regressed on the verdict with the
+next to Wilson's interval on each group's own labels, the EIF overall, and the label regressed on the verdict with the
 same groups. Covariates: 150 labels drawn with chances that rise with the length of an answer, P ∝ σ(1.5 z); the overall
 accuracy with length in all rates, with the label regressed on verdict and length, and without length. A width of labels
 drawn evenly says what length costs. The truth is the share of right answers among all items.

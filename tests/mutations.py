@@ -94,8 +94,8 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     ),
     "judge_panel_nested": (
         _flipped("b_label_log_length"),
-        _scaled("tau_topic_spread", 3.0),
-        _dropped_jacobian("tau_topic_model_spread"),
+        _scaled("tau_label_spread_topic", 3.0),
+        _dropped_jacobian("tau_label_spread_system_topic"),
         _flipped("intercept"),
         _counted_twice("label"),
     ),

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from bayesjudge.inference.at_draws import TOGETHER, once
+from bayesjudge.inference.evaluation import TOGETHER, once
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density, replay
 from bayesjudge.inference.sites import COMPLETE, DERIVED, RENAMED, SAMPLE, entry_labels

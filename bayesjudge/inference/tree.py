@@ -14,7 +14,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from bayesjudge.inference.at_draws import TOGETHER, at_draws, constrained, drawn, of_sites, once
+from bayesjudge.inference.evaluation import TOGETHER, at_draws, constrained, drawn, of_sites, once
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density
 from bayesjudge.maths.each_draw import each_draw

@@ -78,6 +78,7 @@ def prepare(votes: PanelVotes, *, scale: Scale, formulas: tuple[str, ...] = ()) 
         ragged=tuple(dim for dim in ("answer", "cell", "sampled") if dim in axes),
         facts={
             "formula": f"{kinds.formula.rate} ~ {kinds.formula.right}",
+            "grouped_by": kinds.grouped_by,
             "changes": kinds.changes,
             "scale": tuple((name, *values) for name, values in kinds.cells.columns.scale.items()),
             "missing": tuple(kinds.cells.columns.missing.items()),

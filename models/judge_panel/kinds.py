@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bayesjudge.counts.panel import PanelVotes
+    from bayesjudge.model import Data
     from bayesjudge.priors import Slot
 
 
-#: What is there without a formula, and what the column of groups is called there.
-_PLAIN, GROUP = f"{LABEL} ~ 1", "group"
+#: What is there without a formula.
+_PLAIN = f"{LABEL} ~ 1"
 #: Terms that the panel has anyway, with priors of its own.
 _ALWAYS = (Term(()), Term((), (SYSTEM,)))
 
@@ -48,52 +49,57 @@ def label_formula(texts: tuple[str, ...]) -> Formula | None:
     return found[0]
 
 
-def in_force(texts: tuple[str, ...], *, group: str) -> Formula:
-    """The formula that is given, with the effects of groups of items, whose column is ``group``; empty: none."""
-    given = label_formula(texts) or read_formula(_PLAIN)
-    if not group or group in given.columns:
-        return given
-    return read_formula(f"{LABEL} ~ {given.right} + (1|`{group}`) + (1|{SYSTEM}:`{group}`)")
-
-
-def slot_of(term: Term) -> str:
+def slot_of(term: Term, *, group: str = "") -> str:
     """The slot of a term's coefficients, or of their spread where they pool.
+
+    group: The column of the groups of items, whose spreads are called by what they are.
 
     Examples
     --------
-    >>> slot_of(Term((), ("system", "topic"))), slot_of(Term(("length",), ("topic",))), slot_of(Term(("length",)))
-    ('topic_model_spread', 'length_by_topic_spread', 'label_length')
+    >>> slot_of(Term(("length",))), slot_of(Term(("length",), ("topic",)))
+    ('label_length', 'label_spread_length_by_topic')
+    >>> slot_of(Term((), ("system", "topic")), group="topic")
+    'group_model_spread'
     """
     if not term.groups:
         return f"{LABEL}_{term.name}"
-    own = tuple(name for name in term.groups if name != SYSTEM)
-    pooled = Term(term.columns, own).name if own or term.columns else ""
-    return f"{pooled}{'_model' * (SYSTEM in term.groups)}_spread"
+    if group and not term.columns and set(term.groups) <= {SYSTEM, group}:
+        return "group_model_spread" if SYSTEM in term.groups else "group_spread"
+    return f"{LABEL}_spread_{term.name}"
 
 
-def coefficients_of(formula: Formula) -> Coefficients:
+def coefficients_of(formula: Formula, *, group: str = "") -> Coefficients:
     """The names of a formula's coefficients but for those that are always there."""
     common, pooled = (
-        tuple(slot_of(term) for term in terms if term not in _ALWAYS) for terms in (formula.common, formula.grouped)
+        tuple(slot_of(term, group=group) for term in terms if term not in _ALWAYS)
+        for terms in (formula.common, formula.grouped)
     )
     return Coefficients(of=LABEL, common=common, pooled=pooled)
 
 
-def slots(formula: Formula, effect: Slot, spread: Slot, own_spread: Slot) -> Mapping[str, Slot]:
-    """Priors of the terms: of common ones, of groupings, and of groupings by system."""
+def coefficients_in(data: Data) -> Coefficients:
+    """The same of the formula that the data were prepared for."""
+    return coefficients_of(read_formula(data.facts["formula"]), group=data.facts["grouped_by"])
+
+
+def slots(texts: tuple[str, ...], effect: Slot, spread: Slot, own_spread: Slot) -> Mapping[str, Slot]:
+    """Priors of the terms: of common ones, of groupings, and of groupings by system; groups of items among them."""
+    formula = label_formula(texts) or read_formula(_PLAIN)
     found = {slot_of(term): effect for term in formula.common}
     found |= {
         slot_of(term): own_spread if SYSTEM in term.groups or term.columns else spread for term in formula.grouped
     }
     named = coefficients_of(formula)
-    return {name: found[name] for name in (*named.common, *named.pooled)}
+    mine = {name: found[name] for name in (*named.common, *named.pooled)}
+    return {**mine, "group_spread": spread, "group_model_spread": own_spread}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Kinds:
     """Answers of one system with one value of every column.
 
-    formula: In force.
+    formula: In force: the one that is given, with the effects of groups of items.
+    grouped_by: The column of these, where they were added to it; else empty.
     of: The kind of every answer (I, M), -1 where a system did not answer.
     cells, groups: The kinds, and the categories that they belong to.
     arrays, dims, coords: Their design, and how numbers change it.
@@ -101,6 +107,7 @@ class Kinds:
     """
 
     formula: Formula
+    grouped_by: str
     of: NDArray[np.int64]
     cells: Cells
     groups: Groups
@@ -112,11 +119,11 @@ class Kinds:
 
 def kinds_of(votes: PanelVotes, texts: tuple[str, ...]) -> Kinds:
     """The kinds of a panel's answers under the formula that is given and the groups of items."""
-    given, several = in_force(texts, group="").columns, len(votes.groups) > 1
-    # The column of groups has its own name where a formula names it, or another one that is called like this.
-    name = votes.group_name if {votes.group_name, GROUP} & set(given) else GROUP
-    formula = in_force(texts, group=name if several else "")
-    answers = _answers(votes, formula, group=name if several else "")
+    given, group = label_formula(texts) or read_formula(_PLAIN), votes.group_name if len(votes.groups) > 1 else ""
+    added = "" if group in given.columns else group
+    more = f" + (1|`{added}`) + (1|{SYSTEM}:`{added}`)" if added else ""
+    formula = read_formula(f"{LABEL} ~ {given.right}{more}")
+    answers = _answers(votes, formula, group=group)
     cells = cells_of(answers, [formula], votes.models)
     of = np.full(votes.answered.shape, -1, np.int64)
     of[answers.index.get_level_values(0), answers.index.get_level_values(1)] = cells.of
@@ -131,14 +138,18 @@ def kinds_of(votes: PanelVotes, texts: tuple[str, ...]) -> Kinds:
     keep = np.repeat([part.term not in _ALWAYS for part in parts], [len(part.labels) for part in parts])
     if keep.any():
         ours = [part for part in parts if part.term not in _ALWAYS]
-        coords |= {slot_of(part.term): part.labels for part in ours}
+        coords |= {slot_of(part.term, group=added): part.labels for part in ours}
         pooled = [f"{part.term.name}: {label}" for part in ours if part.term.groups for label in part.labels]
-        coords |= {coefficients_of(formula).axis: tuple(pooled), "coefficient": tuple(range(int(keep.sum())))}
+        coords |= {
+            coefficients_of(formula, group=added).axis: tuple(pooled),
+            "coefficient": tuple(range(int(keep.sum()))),
+        }
         numbered = {f"change_{k}": change for k, change in enumerate(changes.values(), start=1)}
         for key, matrix in {"kind_design": made.matrix, **numbered}.items():
             arrays[key], dims[key] = matrix[:, keep], ("kind", "coefficient")
     return Kinds(
         formula=formula,
+        grouped_by=added,
         of=of,
         cells=cells,
         groups=groups,

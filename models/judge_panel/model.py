@@ -11,11 +11,11 @@ For model m's answer to item i, judges j with votes v (METHODS 1.11)::
 Only labelled answers enter the likelihood. Judges err together, and a model of the votes given the label
 turns whatever it leaves out of that into false confidence (see `conditional_panel`); a model of the label
 given the votes need not say how judges err. v̄_j is judge j's mean vote, and a missing vote adds nothing.
-A formula adds columns of the log, and groups that pool; groups of items have effects ``N(0, s_g)`` of their own and by
-model (kinds.py). The likelihood multiplies over answers,
-though the labels of one item, or of a cluster of items, share more than their votes say: it is a composite
-likelihood, and what is reported are its draws adjusted for that (METHODS 1.9b; population.py). Where several
-people labelled, each is taken to err at a rate of their own and the true label is summed out (likelihood.py).
+A formula adds columns of the log, and groups that pool; groups of items have effects ``N(0, s_g)`` of their
+own and by model (kinds.py). The likelihood multiplies over answers, though the labels of one item, or of a
+cluster of items, share more than their votes say: it is a composite likelihood, and what is reported are its
+draws adjusted for that (METHODS 1.9b; population.py). Where several people labelled, each is taken to err at a
+rate of their own and the true label is summed out (likelihood.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
-from bayesjudge.models.judge_panel.kinds import GROUP, coefficients_of, in_force, label_formula, slots
+from bayesjudge.models.judge_panel.kinds import coefficients_in, label_formula, slots
 from bayesjudge.models.judge_panel.priors import EFFECT, GROUP_MODEL_SPREAD, GROUP_SPREAD, OWN_WEIGHT, SLOTS
 from bayesjudge.priors import Slot
 
@@ -59,7 +59,7 @@ class JudgePanel(GenerativeModel):
     votes : {"binary", "graded"}
         Judges' verdicts, or the ranks of their graded scores (`PanelVotes.scores`).
     formulas : tuple of str
-        What moves the label beside the votes: ``("label ~ 1 + length + (1|topic)",)``. Levels of systems,
+        What moves the label besides the votes: ``("label ~ 1 + length + (1|topic)",)``. Levels of systems,
         ``1 + (1|system)``, are always there. Votes then need ``columns=``.
 
     Examples
@@ -83,8 +83,7 @@ class JudgePanel(GenerativeModel):
     def priors(self) -> Mapping[str, Slot]:
         """Of levels, of what votes are worth, of groups and of people's marks; unused where there are none."""
         plain = {name: slot for name, slot in SLOTS.items() if self.weights == "specific" or name != OWN_WEIGHT}
-        effects = slots(in_force(self.formulas, group=GROUP), EFFECT, GROUP_SPREAD, GROUP_MODEL_SPREAD)
-        return {**plain, **effects}
+        return {**plain, **slots(self.formulas, EFFECT, GROUP_SPREAD, GROUP_MODEL_SPREAD)}
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -106,7 +105,7 @@ class JudgePanel(GenerativeModel):
         prior = self.in_use(data)
         sites, effect = likelihood.sample_sites(prior, data), None
         if "kind_design" in data.arrays:
-            effect = coefficients_of(read_formula(data.facts["formula"])).numpyro(data, prior)
+            effect = coefficients_in(data).numpyro(data, prior)
         found = likelihood.coefficients(sites, data["model_rate"], effect)
         logit = likelihood.row_logits(found, data.arrays, "answer")
         if data.facts["annotators"]:

@@ -29,10 +29,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from bayesjudge.effects import read_formula
 from bayesjudge.models.common.at_draws import over_draws, thinned
 from bayesjudge.models.common.shared_items import adjust
-from bayesjudge.models.judge_panel.kinds import coefficients_of
+from bayesjudge.models.judge_panel.kinds import coefficients_in
 from bayesjudge.models.judge_panel.likelihood import coefficients, row_logits
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def coefficients_at(posterior: xr.Dataset, data: Data) -> dict[str, Array]:
     sites = {str(name): values.transpose("chain", "draw", ...).to_numpy() for name, values in posterior.items()}
     effect = None
     if "kind_design" in data.arrays:
-        flat = coefficients_of(read_formula(data.facts["formula"])).draws(posterior, data)
+        flat = coefficients_in(data).draws(posterior, data)
         effect = flat.reshape(posterior.sizes["chain"], posterior.sizes["draw"], -1)
     return coefficients(sites, np.asarray(data["model_rate"]), effect)
 

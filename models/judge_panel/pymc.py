@@ -8,8 +8,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from bayesjudge.effects import read_formula
-from bayesjudge.models.judge_panel.kinds import coefficients_of
+from bayesjudge.models.judge_panel.kinds import coefficients_in
 from bayesjudge.models.judge_panel.likelihood import pymc_marks
 from bayesjudge.models.judge_panel.priors import OWN_WEIGHT
 
@@ -23,7 +22,7 @@ _ZERO, _ONE = np.float64(0), np.float64(1)
 
 def build(prior: InUse, data: Data) -> Any:
     """The whole model; sites and priors as in `likelihood.sample_sites`."""
-    named = coefficients_of(read_formula(data.facts["formula"]))
+    named = coefficients_in(data)
     axes = ("system", "judge", "annotator", *named.axes())
     coords = {name: list(data.coords[name]) for name in axes}
     with pm.Model(coords=coords) as twin:

@@ -14,7 +14,7 @@ from numpyro import distributions as dist
 
 from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
-from bayesjudge.inference.at_draws import at_draws, of_sites
+from bayesjudge.inference.evaluation import at_draws, of_sites
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, with_parameters

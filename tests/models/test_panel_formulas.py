@@ -17,6 +17,7 @@ import bayesjudge as bj
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
@@ -25,12 +26,17 @@ from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.models.judge_panel.likelihood import row_logits
 from bayesjudge.models.judge_panel.population import coefficients_at, shared_items
 from bayesjudge.models.judge_panel.results import effects_of
+from bayesjudge.studies.accuracy.panel import disagreements
 from bayesjudge.tables import Verdicts
 
 NUMBER = ("label ~ 1 + log(length) + (1|system)",)
 CROSSED = ("label ~ 1 + (1|topic) + (1|system:topic)",)
 SLOPES = ("label ~ 1 + length*topic + (length|topic)",)
 FORMULAS = {"number": NUMBER, "crossed": CROSSED, "slopes": SLOPES}
+
+
+#: Spreads of groups of items, and of the terms that are the same.
+_SAME = {"group_spread": "label_spread_topic", "group_model_spread": "label_spread_system_topic"}
 
 
 @pytest.fixture(autouse=True)
@@ -81,9 +87,9 @@ def test_groups_of_items_and_their_formula_have_one_density_and_equal_rows() -> 
     plain, twin = JudgePanel(), JudgePanel(formulas=CROSSED)
     data, own = plain.prepare(votes("topic")), twin.prepare(votes("topic"))
     for of in ("", "_model"):
-        assert plain.priors[f"group{of}_spread"].default == twin.priors[f"topic{of}_spread"].default
+        assert plain.priors[f"group{of}_spread"].default == twin.priors[_SAME[f"group{of}_spread"]].default
     target, other = (density(m, with_parameters(m, d)) for m, d in ((plain, data), (twin, own)))
-    same = {f"tau_group{of}_spread": f"tau_topic{of}_spread" for of in ("", "_model")}
+    same = {f"tau_{name}": f"tau_{other}" for name, other in _SAME.items()}
     for flat in np.random.default_rng(1).normal(size=(5, target.size)):
         values = {same.get(name, name): value for name, value in target.unravel(flat).items()}
         at = np.concatenate([np.ravel(values[name]) for name in sorted(values)])
@@ -167,12 +173,28 @@ def test_a_group_that_no_formula_names_has_rows_and_effects_too() -> None:
     assert with_topics.size("coefficient") == alone.size("coefficient") + 3 + 2 * 3
 
 
-def test_a_column_of_the_formula_that_is_called_group_is_not_taken_for_the_groups() -> None:
-    frame = log().rename(columns={"length": "group"})
-    table = panel_votes(Verdicts.from_frame(frame), group_by="topic", columns=["group"])
-    data = JudgePanel(formulas=("label ~ 1 + group",)).prepare(table)
-    assert data.coords["group"] == ("p", "q", "r")
-    assert "topic_spread" in data.coords
+@pytest.mark.parametrize("name", ["group", "weight", "annotator", "cell"])
+def test_a_column_may_be_called_like_a_prior_or_an_axis(name: str, same_density: Callable[..., None]) -> None:
+    frame = Verdicts.from_frame(log().rename(columns={"length": name}))
+    model = JudgePanel(formulas=(f"label ~ 1 + {name} + ({name}|topic)",))
+    same_density(model, model.prepare(panel_votes(frame, group_by="topic", columns=[name, "topic"])))
+    grouping = JudgePanel(formulas=(f"label ~ 1 + (1|{name})",))
+    same_density(grouping, grouping.prepare(panel_votes(frame, group_by="topic", columns=[name])))
+    assert grouping.priors["weight_spread"] == JudgePanel().priors["weight_spread"]
+
+
+@pytest.mark.parametrize(("channel", "found"), [(0.61, 0), (0.75, 1)])
+def test_two_models_that_differ_by_more_than_their_joint_interval_are_named(channel: float, found: int) -> None:
+    """Intervals of ±.06 and ±.08: the joint one is ±.1."""
+    made = [
+        Estimates.from_rows(
+            [{"estimand": "accuracy", "unit": "a", "method": "m", "point": p, "lower": p - w, "upper": p + w}]
+        )
+        for p, w in ((0.6, 0.06), (channel, 0.08))
+    ]
+    texts = disagreements(*made)
+    assert len(texts) == found
+    assert all("a (0.60 and 0.75)" in text for text in texts)
 
 
 @pytest.mark.parametrize(

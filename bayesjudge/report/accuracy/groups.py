@@ -33,12 +33,12 @@ def groups_section(answer: Comparison) -> Section | None:
             continue
         names = [unit_name(unit, group) for unit, group in zip(found["unit"], found["group"], strict=True)]
         rows, there = Estimates(found.assign(unit=names, group="")), list(dict.fromkeys(found["method"]))
-        baselines = [name for name in VALID if name in there]
-        methods = [*(name for name in there if is_bayesian(name)), *baselines]
+        bayes, baselines = [name for name in there if is_bayesian(name)], [name for name in VALID if name in there]
+        methods = list(dict.fromkeys([*bayes, *baselines, *there]))
         whose = ", all judges together" if judge == PANEL else f" by {judge}" if len(judges) > 1 else ""
         caption = f"{estimand.capitalize()} in each group{whose}"
         if len(set(names)) <= MOST_DRAWN:
-            drawing = forest(rows, estimand=estimand, methods=[*methods[:1], *baselines[:1]])
+            drawing = forest(rows, estimand=estimand, methods=[*bayes[:1], *baselines[:1]] or methods[:1])
             figures.append(figure_of(drawing, f"{caption}.", "Forest plot; the same figures are in the table."))
         tables.append(comparison_table(rows, estimand=estimand, methods=methods, caption=caption, first="model"))
     return Section(title="Groups", figures=figures, tables=tables) if tables else None
