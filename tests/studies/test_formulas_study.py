@@ -10,11 +10,15 @@ import pandas as pd
 import pytest
 
 import bayesjudge as bj
+from bayesjudge.counts import count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.effects.columns import MOST_LEVELS
 from bayesjudge.errors import UsageError
+from bayesjudge.inference import Laplace, fit
+from bayesjudge.models.judge_error import JudgeError, by_group
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.terminal import show_answer
+from bayesjudge.tables import Verdicts
 
 CHEAP: dict[str, Any] = {
     "engine": "hmc",
@@ -188,3 +192,22 @@ def test_columns_are_tested_unless_they_are_in_the_model(tmp_path: Path) -> None
     again = bj.accuracy(frame, formula=formulas, **quick)
     assert set(again.checks["columns"]["column"]) == {"colour", "topic"}
     assert not [text for text in again.warnings if "errors depend on" in text]
+
+
+def test_the_page_has_the_groups_whoever_gives_their_rows(tmp_path: Path) -> None:
+    for name, options in (("ours", {}), ("naive", {"models": [mine], "baselines": ["naive"]})):
+        answer = bj.accuracy(log(), group="topic", **CHEAP | options)
+        page = answer.to_html(tmp_path / f"{name}.html").read_text(encoding="utf-8")
+        assert "Accuracy in each group" in page
+        assert "a in law" in page
+
+
+@pytest.mark.parametrize("formulas", [(), by_group("topic", "partial", systems=2)], ids=["plain", "groups"])
+def test_of_exactly_these_items_the_number_of_right_answers_is_whole(formulas: tuple[str, ...]) -> None:
+    counts = count_verdicts(Verdicts.from_frame(log()), columns=["topic"])
+    model = JudgeError(formulas=formulas)
+    one = fit(model, counts, engine=Laplace(draws=50), progress=False)
+    answers = np.array([counts.answers.n[counts.answers.model == code].sum() for code in range(2)])
+    number = model.accuracy(one.posterior, one.data, population="items").to_numpy() * answers
+    np.testing.assert_allclose(number, np.rint(number), atol=1e-9)  # of some hundred answers: 1e-16 of each
+    assert len(np.unique(np.rint(number[..., 0]))) > 1
