@@ -14,7 +14,7 @@ from bayesjudge.counts import count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.effects.columns import MOST_LEVELS
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Laplace, fit
+from bayesjudge.inference import Hmc, fit
 from bayesjudge.models.judge_error import JudgeError, by_group
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.terminal import show_answer
@@ -206,7 +206,7 @@ def test_the_page_has_the_groups_whoever_gives_their_rows(tmp_path: Path) -> Non
 def test_of_exactly_these_items_the_number_of_right_answers_is_whole(formulas: tuple[str, ...]) -> None:
     counts = count_verdicts(Verdicts.from_frame(log()), columns=["topic"])
     model = JudgeError(formulas=formulas)
-    one = fit(model, counts, engine=Laplace(draws=50), progress=False)
+    one = fit(model, counts, engine=Hmc(chains=2, draws=50, tune=100), progress=False)
     answers = np.array([counts.answers.n[counts.answers.model == code].sum() for code in range(2)])
     number = model.accuracy(one.posterior, one.data, population="items").to_numpy() * answers
     np.testing.assert_allclose(number, np.rint(number), atol=1e-9)  # of some hundred answers: 1e-16 of each
