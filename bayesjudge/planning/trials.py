@@ -57,7 +57,7 @@ def allocate(
     optimal up to the last step (Fox 1966, Management Science 13).
     """
     draws, existing = _checked(probabilities, budget, counts, steps)
-    errors = expected_errors(draws, counts=existing, steps=steps)
+    errors = _errors_in_reach(draws, existing, steps, budget)
     cost = np.asarray(steps, dtype=np.int64)
     place = np.zeros(len(errors), dtype=np.int64)
     left = budget
@@ -84,16 +84,48 @@ def expected_errors(
     Parameters are those of `allocate`. Without any trial, an outcome is picked at random.
     """
     draws, existing = _checked(probabilities, 0, counts, steps)
-    logs = np.log(np.maximum(draws, 1e-300))
-    best = draws.argmax(axis=2)
-    found = np.empty((draws.shape[1], len(steps)))
+    return np.stack([_errors(draws, existing, extra) for extra in steps], axis=1)
+
+
+def _errors_in_reach(draws: Array, counts: Counts, steps: Sequence[int], budget: int) -> Array:
+    """Errors (I, S) where the budget may pay for the step; where not, those of the step before.
+
+    Long steps are dear to work out, and few items are worth them.
+    """
+    found = np.empty((len(counts), len(steps)))
+    reached = np.ones(len(counts), dtype=bool)
     for column, extra in enumerate(steps):
-        ways, weight = _outcomes(extra)
-        for item, made in enumerate(existing):
-            # (outcomes, draws): exact multinomial probabilities of what the further trials may bring.
-            chance = np.exp(weight[:, None] + ways @ logs[:, item].T)
-            right = _credit(made + ways).T @ chance
-            found[item, column] = 1.0 - right[best[:, item], np.arange(len(best))].mean()
+        if column:
+            found[:, column] = found[:, column - 1]
+            reached &= _worth(found[:, :column], np.asarray(steps[:column]), extra, budget)
+        found[reached, column] = _errors(draws[:, reached], counts[reached], extra)
+    return found
+
+
+def _worth(errors: Array, cost: Counts, extra: int, budget: int) -> NDArray[np.bool_]:
+    """Whether an item could be given so many trials, were it then always right.
+
+    At a price for a trial an item takes the step with the fewest errors and costs. Longer steps only raise the price
+    at which the budget is spent, and what is too dear at one price is so at each higher one.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        price = (low + high) / 2
+        spent = cost[(errors + price * cost).argmin(axis=1)].sum()
+        low, high = (price, high) if spent > budget else (low, price)
+    return np.asarray((errors + low * cost).min(axis=1) > low * extra)
+
+
+def _errors(draws: Array, counts: Counts, extra: int) -> Array:
+    """Probability (I,) that the majority is wrong after so many further trials."""
+    logs, best = np.log(np.maximum(draws, 1e-300)), draws.argmax(axis=2)
+    ways, weight = _outcomes(extra)
+    found = np.empty(len(counts))
+    for item, made in enumerate(counts):
+        # (outcomes, draws): exact multinomial probabilities of what the further trials may bring.
+        chance = np.exp(weight[:, None] + ways @ logs[:, item].T)
+        right = _credit(made + ways).T @ chance
+        found[item] = 1.0 - right[best[:, item], np.arange(len(best))].mean()
     return np.clip(found, 0.0, 1.0)
 
 

@@ -97,13 +97,34 @@ def place_chains(
     return Chains(mode, root, noise, *(part[:, :-1] for part in (points, value, slope)))
 
 
+class Corner(NamedTuple):
+    """Units of a large posterior: a matrix for the few coordinates that depend on each other, scales for the others.
+
+    where: Coordinates (k,) of the matrix.
+    matrix: Cholesky factor of their covariance.
+    scale: Standard deviation of each of all coordinates; 1 for those of the matrix.
+    """
+
+    where: Any
+    matrix: Any
+    scale: Any
+
+    def times(self, x: Any, matrix: Any) -> Any:
+        """Rows scaled, those coordinates by a matrix."""
+        return (x * self.scale).at[..., self.where].set(x[..., self.where] @ matrix)
+
+
 def stretched(x: Any, root: Any) -> Any:
-    """From whitened units to those of the posterior; ``root`` is a triangle, or standard deviations."""
+    """From whitened units to those of the posterior; ``root`` is a triangle, standard deviations, or some of both."""
+    if isinstance(root, Corner):
+        return root.times(x, root.matrix.T)
     return x @ root.T if root.ndim == 2 else x * root
 
 
 def whitened(slope: Any, root: Any) -> Any:
     """A gradient in whitened units."""
+    if isinstance(root, Corner):
+        return root.times(slope, root.matrix)
     return slope @ root if root.ndim == 2 else slope * root
 
 

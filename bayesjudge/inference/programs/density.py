@@ -22,7 +22,7 @@ from numpyro.infer.util import constrain_fn, potential_energy, transform_fn, unc
 
 from bayesjudge.errors import UsageError
 from bayesjudge.inference.programs import accelerator
-from bayesjudge.model import Data, Model, program_of
+from bayesjudge.model import Data, Model, latent_sites, program_of
 
 type Arrays = Mapping[str, Any]
 
@@ -38,6 +38,7 @@ class Density:
     unravel: ``flat (d,) -> dict`` of unconstrained site values.
     dims: Names of the axes of every site, from the model's plates.
     start: A point of finite density to search from.
+    shared: Coordinates of all sites but the effects of single items, where the model says which these are.
     """
 
     size: int
@@ -47,6 +48,7 @@ class Density:
     unravel: Callable[[Any], dict[str, Any]]
     dims: Mapping[str, tuple[str, ...]]
     start: Any
+    shared: Any = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +115,9 @@ def _build(model: Model, data: Data) -> Density:
     ends = np.cumsum([0, *(math.prod(latent[name].free or ()) for name in order)]).tolist()
     moves = {name: biject_to(site.support) for name, site in latent.items() if not site.moving}
     moving = len(moves) < len(latent)
+    single = latent_sites(model)
+    parts = zip(order, ends, ends[1:], strict=False)
+    shared = [k for name, start, end in parts for k in range(start, end) if name not in single]
 
     def unravel(flat: Any) -> dict[str, Any]:
         parts = zip(order, ends, ends[1:], strict=False)
@@ -139,6 +144,7 @@ def _build(model: Model, data: Data) -> Density:
         unravel=unravel,
         dims={name: site.dims for name, site in sites.items()},
         start=np.zeros(ends[-1]),
+        shared=np.array(shared) if single else (),
     )
 
 
