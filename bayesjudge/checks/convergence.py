@@ -35,7 +35,7 @@ class Convergence:
         flagged``. Of effects that no row reports by themselves, the one with the largest R-hat of each kind stands for
         all; ``effects``, where there are such, says how many a row is of.
     chains : pandas.DataFrame
-        One row a chain: ``chain, ebfmi, divergences, acceptance, steps`` (mean leapfrog steps), ``most_steps,
+        One row a chain: ``chain, ebfmi, divergences, acceptance, steps`` (mean gradients a draw), ``most_steps,
         flagged``; a column that the engine has no figure for is left out.
     ranks : pandas.DataFrame
         One row a chain of each of the `WORST` parameters: ``parameter, chain, draws``, then how many of its draws

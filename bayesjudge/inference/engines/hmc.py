@@ -3,7 +3,7 @@
 NUTS lets every chain choose its own number of leapfrog steps, so chains side by side in one program all
 wait for the longest trajectory, and carry the bookkeeping of the tree through every step. Here each
 posterior is first whitened by its own curvature, and all chains of the posteriors in one program then take
-the same, randomly jittered number of plain leapfrog steps, as Hoffman, Radul & Sountsov (2021, "An
+the same, randomly jittered number of steps, as Hoffman, Radul & Sountsov (2021, "An
 adaptive-MCMC scheme for setting trajectory lengths in HMC") argue for hardware that works in lanes. Step
 size (dual averaging, Hoffman & Gelman 2014) and metric (the chains' own covariance) are adapted for each
 posterior, pooled over its chains.
@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from bayesjudge.inference.engines.base import Draws, Engine, Job
-from bayesjudge.inference.engines.lock_step import Made, Noise, State, Step, program
+from bayesjudge.inference.engines.lock_step import LEAPFROG, THREE, Made, Noise, State, Step, program
 from bayesjudge.inference.engines.starts import DENSE_UP_TO, EXACT_UP_TO, MODE_UP_TO, Corner, cholesky, place_chains
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.programs.at_points import AtPoints, beside, slopes, stream
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
 #: draws for 2.3 times the gradients; 5 raised it to 396 for 4.2 times.
 TRAJECTORY = 3.0
 #: The same of a large posterior, in which a matrix whitens what items share: of 1,903 parameters (nine judges, 168
-#: items) smallest ESS a leapfrog step was .07 to .09 with 3 and with scales alone, .11 to .12 with 2.2 and with 1.5.
+#: items) smallest ESS a gradient was .07 to .09 with 3 and with scales alone, .11 to .12 with 2.2 and with 1.5.
 WITH_CORNER = 2.2
-#: Longest mean trajectory in leapfrog steps; a posterior that would need more is flagged by its gate.
+#: Most gradients of a mean trajectory; a posterior that would need more is flagged by its gate.
 MOST_STEPS = 64
+#: Step of a gradient to begin with.
+FIRST_STEP = 0.3
 #: Iterations between two reports of progress, of small posteriors and of large ones; asked whether chains mixed.
 BLOCK, LARGE_BLOCK, ASKED = 100, 20, 100
 #: Energy error past which a trajectory counts as divergent, as in Stan and NumPyro.
@@ -100,7 +102,7 @@ def run_hmc(
         made = number * run.block
         if made >= options.draws and made % ASKED == 0 and mixed(Draws.joined(kept)):
             break
-        state, block = run.advanced(state, rngs, _lengths(state, size, rngs[0]))
+        state, block = run.advanced(state, rngs, run.lengths(state, size, rngs[0]))
         kept.append(block)
         done = tell(done + size, state)
     return Draws.joined(kept)
@@ -117,10 +119,10 @@ def run_from(target: Density, arrays: Arrays, key: Any, options: Engine, *, many
     z = np.repeat(np.asarray(points)[:, None], options.chains, axis=1)
     value, slope = run.slopes()(z)
     state = state._replace(**beside({"z": z, "value": value, "slope": slope}, arrays))
-    steps = _mean_steps(state, TRAJECTORY / 2)
+    steps = run.mean_steps(state, TRAJECTORY / 2)
     kept = []
     for size in blocks(options.draws, run.block):
-        state, block = run.advanced(state, rngs, np.full(size, steps))
+        state, block = run.advanced(state, rngs, np.full(size, len(run.stages) * steps))
         kept.append(block)
     return Draws.joined(kept)
 
@@ -138,6 +140,21 @@ class Run(NamedTuple):
         """Iterations of the program: few of a large posterior, whose random numbers are as large."""
         return BLOCK if self.target.size <= MODE_UP_TO else LARGE_BLOCK
 
+    @property
+    def stages(self) -> Any:
+        """Of a step: few dimensions are integrated as well by the fewest gradients."""
+        return LEAPFROG if self.target.size <= DENSE_UP_TO else THREE
+
+    def lengths(self, state: State, size: int, rng: np.random.Generator) -> Any:
+        """Stages of each iteration: whole steps, uniform from 1 to twice the mean that the median posterior needs."""
+        turn = WITH_CORNER if isinstance(state.root, Corner) else TRAJECTORY
+        return len(self.stages) * rng.integers(1, 2 * self.mean_steps(state, turn), size=size)
+
+    def mean_steps(self, state: State, trajectory: float) -> int:
+        """Steps of a trajectory of this length, 2 or more."""
+        steps = round(trajectory / float(np.median(np.exp(state.step.log_average))))
+        return int(np.clip(steps, 2, MOST_STEPS // len(self.stages)))
+
     def units(self, roots: Any) -> Any:
         """Roots with a leading axis of data sets; of a large posterior with a matrix for what items share."""
         where = self.target.shared
@@ -151,11 +168,12 @@ class Run(NamedTuple):
     def warmed(self, rngs: Streams, tell: Callable[[int, State], int]) -> tuple[State, int]:
         """State after warm-up, and the iterations done."""
         chains = place_chains(self.target, self.arrays, rngs, self.options.chains, self.many, at=self.slopes())
-        state, done = beside(State.start(chains)._replace(root=self.units(chains.root)), self.arrays), 0
+        start = State.start(chains, self.units(chains.root), FIRST_STEP * len(self.stages))
+        state, done = beside(start, self.arrays), 0
         for share, renewed in ((0.2, True), (0.4, True), (0.4, False)):
             window = []
             for size in blocks(max(round(self.options.tune * share), 1), self.block):
-                state, (flat, _) = self.advanced(state, rngs, _lengths(state, size, rngs[0]), learning=size)
+                state, (flat, _) = self.advanced(state, rngs, self.lengths(state, size, rngs[0]), learning=size)
                 window.append(flat)
                 done = tell(done + size, state)
             state = beside(_renewed(state, np.concatenate(window, axis=-2) if renewed else None), self.arrays)
@@ -166,22 +184,22 @@ class Run(NamedTuple):
         shape = (self.block, self.options.chains)
         drawn = [(rng.standard_normal((*shape, self.target.size)), rng.random(shape)) for rng in rngs]
         noise = Noise(*(np.stack(part) for part in zip(*drawn, strict=True)))
-        state, made = self.moved(state, noise, lengths, learning)
+        state, made = self.moved(state, noise, self.stages, lengths, learning)
         return state, _drawn(made, lengths)
 
-    def moved(self, state: State, noise: Noise, lengths: Any, learning: int) -> tuple[State, Made]:
+    def moved(self, state: State, noise: Noise, stages: Any, lengths: Any, learning: int) -> tuple[State, Made]:
         """The compiled block."""
         padded, accept = np.pad(lengths, (0, self.block - len(lengths))), self.options.target_accept
         found: tuple[State, Made] = program(self.target, self.many)(
-            state, self.arrays, beside(noise, self.arrays), padded, learning, accept
+            state, self.arrays, beside(noise, self.arrays), stages, padded, learning, accept
         )
         return found
 
     def slopes(self) -> AtPoints:
         """Minus the log density and its gradient, by the program that samples: another takes a second to compile.
 
-        A step of length 1 from the origin, in units of its own, ends where its momentum points to. Of a very large
-        posterior, whose modes are searched for one point at a time, a block for each would be copied for nothing.
+        A straight step of length 1 from the origin, in units of its own, ends where its momentum points to. Of a very
+        large posterior, whose modes are searched for one point at a time, a block for each would be copied for nothing.
         """
         if self.target.size > EXACT_UP_TO:
             return slopes(self.target.potential, self.arrays, self.many)
@@ -190,12 +208,15 @@ class Run(NamedTuple):
         nowhere, zeros = np.zeros((number, chains, size)), np.zeros((number, chains))
         root = self.units(np.broadcast_to(units, (number, *units.shape)))
         origin = beside(State(nowhere, zeros, nowhere, root, Step.fresh(zeros[:, 0])), self.arrays)
+        straight = np.tile([0.0, 1.0, 0.0], (len(self.stages), 1))
         room, never = self.block * chains, np.full((number, self.block, chains), _NEVER)
 
         def at_most(points: Any) -> tuple[Any, Any]:
             given = points.shape[1]
             momentum = np.pad(points, ((0, 0), (0, room - given), (0, 0))).reshape(number, self.block, chains, size)
-            _, made = self.moved(origin, Noise(momentum, never), np.ones(-(-given // chains), dtype=int), 0)
+            _, made = self.moved(
+                origin, Noise(momentum, never), straight, np.ones(-(-given // chains), dtype=int), 0
+            )
             value, slope = np.array(made.end).reshape(number, room), np.array(made.slope).reshape(number, room, size)
             return value[:, :given], slope[:, :given]
 
@@ -227,16 +248,6 @@ def _tell(report: Report | None, total: int, done: int, state: State) -> int:
         jax.block_until_ready(state.z)
         report(min(done, total), total)
     return done
-
-
-def _lengths(state: State, size: int, rng: np.random.Generator) -> Any:
-    """Leapfrog steps of each iteration, uniform from 1 to twice the mean that the median posterior needs."""
-    turn = WITH_CORNER if isinstance(state.root, Corner) else TRAJECTORY
-    return rng.integers(1, 2 * _mean_steps(state, turn), size=size)
-
-
-def _mean_steps(state: State, trajectory: float) -> int:
-    return int(np.clip(round(trajectory / float(np.median(np.exp(state.step.log_size)))), 2, MOST_STEPS))
 
 
 def _renewed(state: State, draws: Any) -> State:

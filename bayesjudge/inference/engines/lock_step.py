@@ -19,6 +19,13 @@ from bayesjudge.inference.engines.starts import Chains, stretched, whitened
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
 _PROGRAMS: dict[tuple[Any, ...], Any] = {}
+#: Kick, drift and kick of each stage of a step, in steps. Leapfrog, and the integrator of three stages of Blanes, Casas
+#: & Sanz-Serna (2014, "Numerical integrators for the Hybrid Monte Carlo method", table 1), whose energy error in many
+#: dimensions is the smallest at the steps that chains take: with 1,903 parameters a gradient takes 1.3 to 1.4 times as
+#: far at the same acceptance, and smallest ESS a gradient was .12 to .13 for .09.
+_KICK, _DRIFT = 0.11888010966548, 0.29619504261126
+LEAPFROG = np.array([[0.5, 1.0, 0.5]])
+THREE = np.array([[_KICK, _DRIFT, 0.5 - _KICK], [0.0, 1 - 2 * _DRIFT, 0.5 - _KICK], [0.0, _DRIFT, _KICK]])
 
 
 class Noise(NamedTuple):
@@ -57,10 +64,9 @@ class State(NamedTuple):
     step: Step
 
     @classmethod
-    def start(cls, chains: Chains) -> State:
-        """Chains where they are placed, whitened by the curvature at the mode; of many data sets."""
-        step = Step.fresh(np.full(len(chains.z), np.log(0.3)))
-        return cls(chains.z, chains.value, chains.slope, chains.root, step)
+    def start(cls, chains: Chains, root: Any, size: float) -> State:
+        """Chains of many data sets where they are placed, in given units, with steps of this size."""
+        return cls(chains.z, chains.value, chains.slope, root, Step.fresh(np.full(len(chains.z), np.log(size))))
 
 
 class Made(NamedTuple):
@@ -85,19 +91,19 @@ def program(target: Density, many: Sets) -> Any:
     """`advance` of many posteriors, kept for the life of the process; a more careful second run needs no other."""
     key = (target, many)
     if key not in _PROGRAMS:
-        over = (0, many.axes, 0, None, None, None)
+        over = (0, many.axes, 0, None, None, None, None)
         _PROGRAMS[key] = jax.jit(jax.vmap(partial(advance, target), in_axes=over))
     return _PROGRAMS[key]
 
 
 def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
-    target: Density, state: State, arrays: Arrays, noise: Noise, lengths: Any, learning: Any, accept: Any
+    target: Density, state: State, arrays: Arrays, noise: Noise, stages: Any, lengths: Any, learning: Any, accept: Any
 ) -> tuple[State, Made]:
-    """Iterations of the given lengths, the first ``learning`` of which tune the step size; and what they made."""
+    """Iterations of so many stages, the first ``learning`` of which tune the step size; and what they made."""
 
     def one(state: State, at: Any) -> Any:
-        number, steps, noise = at
-        state, made = _move(target, state, arrays, steps, noise)
+        number, length, noise = at
+        state, made = _move(target, state, arrays, stages, length, noise)
         learnt = _average(state.step, accept - jnp.minimum(jnp.exp(-made.change), 1.0).mean())
         step = jax.tree.map(partial(jnp.where, number < learning), learnt, state.step)
         return state._replace(step=step), made
@@ -107,19 +113,22 @@ def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
     return moved
 
 
-def _move(target: Density, state: State, arrays: Arrays, steps: Any, noise: Noise) -> tuple[State, Made]:
+def _move(  # noqa: PLR0917 called but once
+    target: Density, state: State, arrays: Arrays, stages: Any, length: Any, noise: Noise
+) -> tuple[State, Made]:
     """One trajectory of every chain, accepted or not."""
     momentum, size = noise.momentum, jnp.exp(state.step.log_size)
     gradient = jax.vmap(jax.value_and_grad(lambda z: target.potential(z, arrays)))
 
-    def leap(_: Any, at: Any) -> Any:
+    def stage(number: Any, at: Any) -> Any:
         z, p, _, slope = at
-        p = p - 0.5 * size * whitened(slope, state.root)
-        z = z + size * stretched(p, state.root)
+        kick, drift, again = size * stages[number % len(stages)]
+        p = p - kick * whitened(slope, state.root)
+        z = z + drift * stretched(p, state.root)
         value, slope = gradient(z)
-        return z, p - 0.5 * size * whitened(slope, state.root), value, slope
+        return z, p - again * whitened(slope, state.root), value, slope
 
-    z, p, end, slope = jax.lax.fori_loop(0, steps, leap, (state.z, momentum, state.value, state.slope))
+    z, p, end, slope = jax.lax.fori_loop(0, length, stage, (state.z, momentum, state.value, state.slope))
     before = state.value + 0.5 * (momentum**2).sum(-1)
     change = end + 0.5 * (p**2).sum(-1) - before
     change = jnp.where(jnp.isfinite(change), change, jnp.inf)
