@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,17 @@ from bayesjudge.datasets.small import small_table
 from bayesjudge.inference import Hmc, Nuts
 from bayesjudge.inference.engines import hmc, nuts
 from bayesjudge.inference.engines.laplace import run_laplace
-from bayesjudge.inference.engines.starts import AT_MODE, MODE_UP_TO, find_modes, find_starts, place_chains
+from bayesjudge.inference.engines.starts import (
+    AT_MODE,
+    EXACT_UP_TO,
+    MODE_UP_TO,
+    Corner,
+    find_modes,
+    find_starts,
+    place_chains,
+    stretched,
+    whitened,
+)
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.at_points import slopes, stream
 from bayesjudge.inference.programs.density import Density, Sets, density
@@ -108,19 +119,54 @@ def test_hmc_finds_slopes_by_the_program_that_samples(number: int) -> None:
     assert len(traced) == 1
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_metric_is_the_covariance_of_the_draws_shrunk_to_the_old_one(whole: bool) -> None:
+def test_a_metric_is_the_covariance_of_the_draws_shrunk_to_the_old_one() -> None:
     draws, old = np.random.default_rng(2).normal(size=(60, 3)) * np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
-    covariance = np.cov(draws.T)
-    if whole:  # as many draws' worth of the old one as twice its rows
-        root, want = np.diag(old), (60 * covariance + 6 * np.diag(old**2)) / 66
-        np.testing.assert_allclose(hmc.metric(root, draws) @ hmc.metric(root, draws).T, want, rtol=1e-12)
-    else:
-        want = (60 * np.diag(covariance) + 10 * old**2) / 70
-        np.testing.assert_allclose(hmc.metric(old, draws) ** 2, want, rtol=1e-12)
+    # As many draws' worth of the old one as twice its rows.
+    root, want = np.diag(old), (60 * np.cov(draws.T) + 6 * np.diag(old**2)) / 66
+    new = hmc.metric(root, draws, draws)
+    np.testing.assert_allclose(new @ new.T, want, rtol=1e-12)
+
+
+def gaussian_draws(rng: np.random.Generator, drift: float) -> tuple[Any, Any, Any]:
+    """Draws of correlated normals whose chain is on its way along the first axis, their gradients, their covariance."""
+    covariance = np.array([[0.01, 0.05, 0.0], [0.05, 1.0, 0.0], [0.0, 0.0, 9.0]])
+    draws = rng.multivariate_normal(np.zeros(3), covariance, size=4000)
+    draws[:, 0] += drift * np.linspace(0, 1, 4000)
+    return draws, draws @ np.linalg.inv(covariance), covariance
+
+
+@pytest.mark.parametrize("drift", [0.0, 3.0])
+def test_the_metric_of_a_large_posterior_is_not_that_of_chains_on_their_way(drift: float) -> None:
+    draws, slopes, covariance = gaussian_draws(np.random.default_rng(3), drift)
+    where, rest = np.array([0, 1]), np.array([1.0, 1.0, 5.0])
+    new = hmc.metric(Corner(where, np.diag([0.2, 3.0]), rest), draws, slopes)
+    np.testing.assert_allclose(new.matrix @ new.matrix.T, covariance[:2, :2], rtol=0.15)
+    np.testing.assert_allclose(new.scale, [1.0, 1.0, 3.0], rtol=0.05)
+    # That of the draws alone follows the chains.
+    assert (np.var(draws[:, 0]) > 10 * covariance[0, 0]) == (drift > 0)
+    # Without a matrix each coordinate lies between its own spread and that given all others.
+    alone = hmc.metric(np.array([0.1, 1.0, 3.0]), draws, slopes)
+    between = (np.var(draws, axis=0) / np.var(slopes, axis=0)) ** 0.25
+    np.testing.assert_allclose(alone, between, rtol=0.01)
+
+
+@pytest.mark.parametrize("old", [np.diag([4.0, 5.0, 6.0]), np.array([4.0, 5.0, 6.0])])
+def test_draws_of_no_size_leave_the_metric(old: Any) -> None:
+    draws = np.random.default_rng(2).normal(size=(60, 3))
     broken = np.where(np.arange(60)[:, None] == 7, np.inf, draws)
     with np.errstate(invalid="ignore"):
-        assert hmc.metric(np.diag(old) if whole else old, broken).tolist() == (np.diag(old) if whole else old).tolist()
+        assert hmc.metric(old, broken, draws).tolist() == old.tolist()
+        corner = hmc.metric(Corner(np.array([0, 1]), np.diag([4.0, 5.0]), np.array([1.0, 1.0, 6.0])), draws, broken)
+    assert corner.matrix.tolist() == np.diag([4.0, 5.0]).tolist()
+    assert corner.scale.tolist() == [1.0, 1.0, 6.0]
+
+
+def test_units_of_a_corner_are_those_of_a_matrix() -> None:
+    corner = Corner(np.array([2, 0]), np.array([[2.0, 0.0], [1.0, 3.0]]), np.array([1.0, 5.0, 1.0]))
+    whole = np.array([[3.0, 0.0, 1.0], [0.0, 5.0, 0.0], [0.0, 0.0, 2.0]])
+    x = jnp.array([[0.3, -1.0, 2.0], [1.0, 2.0, 3.0]])
+    np.testing.assert_allclose(stretched(x, corner), stretched(x, whole), rtol=1e-15)
+    np.testing.assert_allclose(whitened(x, corner), whitened(x, whole), rtol=1e-15)
 
 
 def test_laplace_draws_the_same_of_data_sets_apart_and_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,6 +250,21 @@ def test_a_density_without_bound_has_no_mode(size: int) -> None:
     found = find_starts(density_of(funnel, size), NO_DATA)
     assert found.at.tolist() == [[0] * size]
     assert found.covariance[0].tolist() == (np.eye(size) if size <= MODE_UP_TO else np.ones(size)).tolist()
+
+
+@pytest.mark.parametrize("size", [MODE_UP_TO + 1, EXACT_UP_TO + 1])
+def test_effects_of_items_stay_at_their_guesses_where_what_they_share_is_searched_for(size: int) -> None:
+    spread = np.array([1])
+
+    def items(z: Any, _: Any) -> Any:
+        shared, effects = z[1], jnp.delete(z, 1)
+        return 0.5 * ((shared - 2.0) / 0.01) ** 2 + jnp.sum(effects**2 * (1 + 0.5 * jnp.tanh(shared)))
+
+    found = find_starts(replace(density_of(items, size), shared=spread), NO_DATA)
+    assert found.gradient_norm[0] < AT_MODE
+    np.testing.assert_allclose(found.at[0], np.where(np.arange(size) == 1, 2.0, 0.0), atol=1e-4)
+    np.testing.assert_allclose(found.covariance[0, 1], 1e-4, rtol=1e-3)
+    np.testing.assert_allclose(np.delete(found.covariance[0], 1), 0.5 / (1 + 0.5 * np.tanh(2.0)), rtol=1e-3)
 
 
 def test_many_dimensions_have_a_mode_and_a_scale_each() -> None:

@@ -102,7 +102,7 @@ def run_hmc(
         made = number * run.block
         if made >= options.draws and made % ASKED == 0 and mixed(Draws.joined(kept)):
             break
-        state, block = run.advanced(state, rngs, run.lengths(state, size, rngs[0]))
+        state, block, _ = run.advanced(state, rngs, run.lengths(state, size, rngs[0]))
         kept.append(block)
         done = tell(done + size, state)
     return Draws.joined(kept)
@@ -122,7 +122,7 @@ def run_from(target: Density, arrays: Arrays, key: Any, options: Engine, *, many
     steps = run.mean_steps(state, TRAJECTORY / 2)
     kept = []
     for size in blocks(options.draws, run.block):
-        state, block = run.advanced(state, rngs, np.full(size, len(run.stages) * steps))
+        state, block, _ = run.advanced(state, rngs, np.full(size, len(run.stages) * steps))
         kept.append(block)
     return Draws.joined(kept)
 
@@ -173,19 +173,21 @@ class Run(NamedTuple):
         for share, renewed in ((0.2, True), (0.4, True), (0.4, False)):
             window = []
             for size in blocks(max(round(self.options.tune * share), 1), self.block):
-                state, (flat, _) = self.advanced(state, rngs, self.lengths(state, size, rngs[0]), learning=size)
-                window.append(flat)
+                lengths = self.lengths(state, size, rngs[0])
+                state, (flat, _), slopes = self.advanced(state, rngs, lengths, learning=size)
+                window.append((flat, slopes))
                 done = tell(done + size, state)
-            state = beside(_renewed(state, np.concatenate(window, axis=-2) if renewed else None), self.arrays)
+            points = [np.concatenate(part, axis=-2) for part in zip(*window, strict=True)]
+            state = beside(_renewed(state, points if renewed else None), self.arrays)
         return state, done
 
-    def advanced(self, state: State, rngs: Streams, lengths: Any, *, learning: int = 0) -> tuple[State, Block]:
-        """A block of iterations; those of no steps at its end make blocks of every size one program."""
+    def advanced(self, state: State, rngs: Streams, lengths: Any, *, learning: int = 0) -> tuple[State, Block, Any]:
+        """A block of iterations and the draws' gradients; those of no steps make blocks of every size one program."""
         shape = (self.block, self.options.chains)
         drawn = [(rng.standard_normal((*shape, self.target.size)), rng.random(shape)) for rng in rngs]
         noise = Noise(*(np.stack(part) for part in zip(*drawn, strict=True)))
         state, made = self.moved(state, noise, self.stages, lengths, learning)
-        return state, _drawn(made, lengths)
+        return state, _drawn(made, lengths), np.asarray(made.gradient)[:, : len(lengths)].swapaxes(1, 2)
 
     def moved(self, state: State, noise: Noise, stages: Any, lengths: Any, learning: int) -> tuple[State, Made]:
         """The compiled block."""
@@ -214,9 +216,7 @@ class Run(NamedTuple):
         def at_most(points: Any) -> tuple[Any, Any]:
             given = points.shape[1]
             momentum = np.pad(points, ((0, 0), (0, room - given), (0, 0))).reshape(number, self.block, chains, size)
-            _, made = self.moved(
-                origin, Noise(momentum, never), straight, np.ones(-(-given // chains), dtype=int), 0
-            )
+            _, made = self.moved(origin, Noise(momentum, never), straight, np.ones(-(-given // chains), dtype=int), 0)
             value, slope = np.array(made.end).reshape(number, room), np.array(made.slope).reshape(number, room, size)
             return value[:, :given], slope[:, :given]
 
@@ -250,30 +250,54 @@ def _tell(report: Report | None, total: int, done: int, state: State) -> int:
     return done
 
 
-def _renewed(state: State, draws: Any) -> State:
-    """Fix the step size; with draws (sets, chains, iterations, d) also whiten by their covariance, and tune it anew."""
+def _renewed(state: State, points: Any) -> State:
+    """Fix the step size; with draws and gradients (sets, chains, iterations, d) whiten by them, and tune it anew."""
     log_size = np.asarray(state.step.log_average)
-    if draws is None:
+    if points is None:
         return state._replace(step=state.step._replace(log_size=log_size))
     roots = jax.tree.map(np.asarray, state.root)
-    renewed = [
-        metric(jax.tree.map(itemgetter(k), roots), own.reshape(-1, own.shape[-1])) for k, own in enumerate(draws)
-    ]
+    rows = [part.reshape(len(part), -1, part.shape[-1]) for part in points]
+    renewed = [metric(jax.tree.map(itemgetter(k), roots), *of) for k, of in enumerate(zip(*rows, strict=True))]
     root = jax.tree.map(lambda *parts: np.stack(parts), *renewed)
     return state._replace(root=root, step=Step.fresh(log_size))
 
 
-def metric(old: Any, draws: Any) -> Any:
-    """Root of the draws' covariance, shrunk to the old one, of one posterior; the old one where there is none."""
+def metric(old: Any, draws: Any, slopes: Any) -> Any:
+    """Root of a covariance, shrunk to the old one, of one posterior; the old one where there is none.
+
+    Of a small posterior it is the draws' own. Of a large one it lies half way from the draws' to the inverse of their
+    gradients', as minimises the Fisher divergence of a Gaussian (Seyboldt, Carlson & Carpenter 2024, "Preconditioning
+    Hamiltonian Monte Carlo by minimizing Fisher divergence"): chains that are still on their way spread both, and the
+    ratio stays.
+    """
     if isinstance(old, Corner):
-        scale = metric(old.scale, draws)
-        scale[old.where] = 1.0
-        return Corner(old.where, metric(old.matrix, draws[:, old.where]), scale)
-    (number, size), whole = draws.shape, old.ndim == 2
+        scale, where = metric(old.scale, draws, slopes), old.where
+        scale[where] = 1.0
+        return Corner(where, _between(old.matrix, draws[:, where], slopes[:, where]), scale)
+    if old.ndim == 1:
+        spread, steep = (_shrunk(part, before**2) for part, before in ((draws, old), (slopes, 1 / old)))
+        new = (spread / steep) ** 0.25
+    else:
+        new = cholesky(_shrunk(draws, old @ old.T))
+    return new if new is not None and np.isfinite(new).all() else old
+
+
+def _between(old: Any, draws: Any, slopes: Any) -> Any:
+    """Root of the geometric mean of the draws' covariance and of the inverse of their gradients'."""
+    inverse = np.linalg.inv(old)
+    spread, steep = cholesky(_shrunk(draws, old @ old.T)), _shrunk(slopes, inverse.T @ inverse)
+    if spread is None or not np.isfinite(steep).all():
+        return old
+    values, axes = np.linalg.eigh(spread.T @ steep @ spread)
+    new = cholesky(spread @ (axes * np.maximum(values, np.finfo(float).tiny) ** -0.5) @ axes.T @ spread.T)
+    return old if new is None else new
+
+
+def _shrunk(rows: Any, old: Any) -> Any:
+    """Covariance of rows (n, d), or their variances, shrunk to the old ones."""
+    (number, size), whole = rows.shape, old.ndim == 2
     # A matrix needs as many draws as it has rows, a diagonal but a few.
     weight = number / (number + (2.0 * size if whole else _FEW))
-    off = draws - draws.mean(0)
+    off = rows - rows.mean(0)
     own = (off.T @ off if whole else (off**2).sum(0)) / max(number - 1, 1)
-    covariance = weight * own + (1 - weight) * (old @ old.T if whole else old**2)
-    new = cholesky(covariance) if whole else np.sqrt(covariance)
-    return new if new is not None and np.isfinite(new).all() else old
+    return weight * own + (1 - weight) * old

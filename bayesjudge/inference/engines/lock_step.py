@@ -77,6 +77,7 @@ class Made(NamedTuple):
     energy: Value and kinetic energy.
     change: Energy error of the trajectory.
     end, slope: Minus the log density where the trajectory ended, accepted or not, and its gradient.
+    gradient: That of the draws.
     """
 
     z: Any
@@ -85,6 +86,7 @@ class Made(NamedTuple):
     change: Any
     end: Any
     slope: Any
+    gradient: Any
 
 
 def program(target: Density, many: Sets) -> Any:
@@ -139,7 +141,8 @@ def _move(  # noqa: PLR0917 called but once
         value=jnp.where(accepted, end, state.value),
         slope=jnp.where(keep, slope, state.slope),
     )
-    return state, Made(state.z, state.value, jnp.where(accepted, before + change, before), change, end, slope)
+    energy = jnp.where(accepted, before + change, before)
+    return state, Made(state.z, state.value, energy, change, end, slope, state.slope)
 
 
 def _average(step: Step, shortfall: Any) -> Step:
