@@ -18,8 +18,9 @@ from bayesjudge.errors import UsageError
 from bayesjudge.inference import Hmc, Nuts, fit
 from bayesjudge.inference.engines.hmc import run_hmc
 from bayesjudge.inference.engines.laplace import run_laplace
+from bayesjudge.inference.engines.metric import DENSE_UP_TO
 from bayesjudge.inference.engines.nuts import run_nuts
-from bayesjudge.inference.engines.starts import DENSE_UP_TO, EXACT_UP_TO, PROBES, find_starts
+from bayesjudge.inference.engines.starts import EXACT_UP_TO, PROBES, find_starts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, Sets
 

@@ -16,17 +16,8 @@ from bayesjudge.datasets.small import small_table
 from bayesjudge.inference import Hmc, Nuts
 from bayesjudge.inference.engines import hmc, nuts
 from bayesjudge.inference.engines.laplace import run_laplace
-from bayesjudge.inference.engines.starts import (
-    AT_MODE,
-    EXACT_UP_TO,
-    MODE_UP_TO,
-    Corner,
-    find_modes,
-    find_starts,
-    place_chains,
-    stretched,
-    whitened,
-)
+from bayesjudge.inference.engines.metric import Corner, metric, stretched, whitened
+from bayesjudge.inference.engines.starts import AT_MODE, EXACT_UP_TO, MODE_UP_TO, find_modes, find_starts, place_chains
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.at_points import slopes, stream
 from bayesjudge.inference.programs.density import Density, Sets, density
@@ -123,7 +114,7 @@ def test_a_metric_is_the_covariance_of_the_draws_shrunk_to_the_old_one() -> None
     draws, old = np.random.default_rng(2).normal(size=(60, 3)) * np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
     # As many draws' worth of the old one as twice its rows.
     root, want = np.diag(old), (60 * np.cov(draws.T) + 6 * np.diag(old**2)) / 66
-    new = hmc.metric(root, draws, draws)
+    new = metric(root, draws, draws)
     np.testing.assert_allclose(new @ new.T, want, rtol=1e-12)
 
 
@@ -139,13 +130,13 @@ def gaussian_draws(rng: np.random.Generator, drift: float) -> tuple[Any, Any, An
 def test_the_metric_of_a_large_posterior_is_not_that_of_chains_on_their_way(drift: float) -> None:
     draws, slopes, covariance = gaussian_draws(np.random.default_rng(3), drift)
     where, rest = np.array([0, 1]), np.array([1.0, 1.0, 5.0])
-    new = hmc.metric(Corner(where, np.diag([0.2, 3.0]), rest), draws, slopes)
+    new = metric(Corner(where, np.diag([0.2, 3.0]), rest), draws, slopes)
     np.testing.assert_allclose(new.matrix @ new.matrix.T, covariance[:2, :2], rtol=0.15)
     np.testing.assert_allclose(new.scale, [1.0, 1.0, 3.0], rtol=0.05)
     # That of the draws alone follows the chains.
     assert (np.var(draws[:, 0]) > 10 * covariance[0, 0]) == (drift > 0)
     # Without a matrix each coordinate lies between its own spread and that given all others.
-    alone = hmc.metric(np.array([0.1, 1.0, 3.0]), draws, slopes)
+    alone = metric(np.array([0.1, 1.0, 3.0]), draws, slopes)
     between = (np.var(draws, axis=0) / np.var(slopes, axis=0)) ** 0.25
     np.testing.assert_allclose(alone, between, rtol=0.01)
 
@@ -155,8 +146,8 @@ def test_draws_of_no_size_leave_the_metric(old: Any) -> None:
     draws = np.random.default_rng(2).normal(size=(60, 3))
     broken = np.where(np.arange(60)[:, None] == 7, np.inf, draws)
     with np.errstate(invalid="ignore"):
-        assert hmc.metric(old, broken, draws).tolist() == old.tolist()
-        corner = hmc.metric(Corner(np.array([0, 1]), np.diag([4.0, 5.0]), np.array([1.0, 1.0, 6.0])), draws, broken)
+        assert metric(old, broken, draws).tolist() == old.tolist()
+        corner = metric(Corner(np.array([0, 1]), np.diag([4.0, 5.0]), np.array([1.0, 1.0, 6.0])), draws, broken)
     assert corner.matrix.tolist() == np.diag([4.0, 5.0]).tolist()
     assert corner.scale.tolist() == [1.0, 1.0, 6.0]
 

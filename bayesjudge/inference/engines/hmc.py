@@ -5,8 +5,8 @@ wait for the longest trajectory, and carry the bookkeeping of the tree through e
 posterior is first whitened by its own curvature, and all chains of the posteriors in one program then take
 the same, randomly jittered number of steps, as Hoffman, Radul & Sountsov (2021, "An
 adaptive-MCMC scheme for setting trajectory lengths in HMC") argue for hardware that works in lanes. Step
-size (dual averaging, Hoffman & Gelman 2014) and metric (the chains' own covariance) are adapted for each
-posterior, pooled over its chains.
+size (dual averaging, Hoffman & Gelman 2014) and metric (from the chains' draws and gradients) are adapted for
+each posterior, pooled over its chains.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import numpy as np
 
 from bayesjudge.inference.engines.base import Draws, Engine, Job
 from bayesjudge.inference.engines.lock_step import LEAPFROG, THREE, Made, Noise, State, Step, program
-from bayesjudge.inference.engines.starts import DENSE_UP_TO, EXACT_UP_TO, MODE_UP_TO, Corner, cholesky, place_chains
+from bayesjudge.inference.engines.metric import DENSE_UP_TO, Corner, metric
+from bayesjudge.inference.engines.starts import EXACT_UP_TO, MODE_UP_TO, place_chains
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.programs.at_points import AtPoints, beside, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
@@ -47,8 +48,6 @@ FIRST_STEP = 0.3
 BLOCK, LARGE_BLOCK, ASKED = 100, 20, 100
 #: Energy error past which a trajectory counts as divergent, as in Stan and NumPyro.
 DIVERGENT = 1000.0
-#: Draws' worth of the old diagonal in a new one.
-_FEW = 10.0
 #: A lot that no trajectory is accepted by.
 _NEVER = 2.0
 #: Random numbers of each data set. The lengths of trajectories, which all share, are drawn from the first.
@@ -260,44 +259,3 @@ def _renewed(state: State, points: Any) -> State:
     renewed = [metric(jax.tree.map(itemgetter(k), roots), *of) for k, of in enumerate(zip(*rows, strict=True))]
     root = jax.tree.map(lambda *parts: np.stack(parts), *renewed)
     return state._replace(root=root, step=Step.fresh(log_size))
-
-
-def metric(old: Any, draws: Any, slopes: Any) -> Any:
-    """Root of a covariance, shrunk to the old one, of one posterior; the old one where there is none.
-
-    Of a small posterior it is the draws' own. Of a large one it lies half way from the draws' to the inverse of their
-    gradients', as minimises the Fisher divergence of a Gaussian (Seyboldt, Carlson & Carpenter 2024, "Preconditioning
-    Hamiltonian Monte Carlo by minimizing Fisher divergence"): chains that are still on their way spread both, and the
-    ratio stays.
-    """
-    if isinstance(old, Corner):
-        scale, where = metric(old.scale, draws, slopes), old.where
-        scale[where] = 1.0
-        return Corner(where, _between(old.matrix, draws[:, where], slopes[:, where]), scale)
-    if old.ndim == 1:
-        spread, steep = (_shrunk(part, before**2) for part, before in ((draws, old), (slopes, 1 / old)))
-        new = (spread / steep) ** 0.25
-    else:
-        new = cholesky(_shrunk(draws, old @ old.T))
-    return new if new is not None and np.isfinite(new).all() else old
-
-
-def _between(old: Any, draws: Any, slopes: Any) -> Any:
-    """Root of the geometric mean of the draws' covariance and of the inverse of their gradients'."""
-    inverse = np.linalg.inv(old)
-    spread, steep = cholesky(_shrunk(draws, old @ old.T)), _shrunk(slopes, inverse.T @ inverse)
-    if spread is None or not np.isfinite(steep).all():
-        return old
-    values, axes = np.linalg.eigh(spread.T @ steep @ spread)
-    new = cholesky(spread @ (axes * np.maximum(values, np.finfo(float).tiny) ** -0.5) @ axes.T @ spread.T)
-    return old if new is None else new
-
-
-def _shrunk(rows: Any, old: Any) -> Any:
-    """Covariance of rows (n, d), or their variances, shrunk to the old ones."""
-    (number, size), whole = rows.shape, old.ndim == 2
-    # A matrix needs as many draws as it has rows, a diagonal but a few.
-    weight = number / (number + (2.0 * size if whole else _FEW))
-    off = rows - rows.mean(0)
-    own = (off.T @ off if whole else (off**2).sum(0)) / max(number - 1, 1)
-    return weight * own + (1 - weight) * old

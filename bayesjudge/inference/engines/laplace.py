@@ -23,7 +23,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import softmax
 
-from bayesjudge.inference.engines.starts import Mode, cholesky, find_starts
+from bayesjudge.inference.engines.metric import cholesky
+from bayesjudge.inference.engines.starts import Mode, find_starts
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.inference.programs.at_points import TOGETHER, AtPoints, apart, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets

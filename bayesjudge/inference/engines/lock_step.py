@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesjudge.inference.engines.starts import Chains, stretched, whitened
+from bayesjudge.inference.engines.metric import stretched, whitened
+from bayesjudge.inference.engines.starts import Chains
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
 _PROGRAMS: dict[tuple[Any, ...], Any] = {}

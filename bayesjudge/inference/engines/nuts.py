@@ -18,7 +18,8 @@ from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo
 
 from bayesjudge.inference.engines.base import Draws
-from bayesjudge.inference.engines.starts import place_chains, stretched, whitened
+from bayesjudge.inference.engines.metric import stretched, whitened
+from bayesjudge.inference.engines.starts import place_chains
 from bayesjudge.inference.programs.at_points import beside, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report

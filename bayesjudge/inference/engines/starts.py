@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.optimize import minimize
 
+from bayesjudge.inference.engines.metric import DENSE_UP_TO, cholesky, stretched
 from bayesjudge.inference.programs.at_points import AtPoints, slopes
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
@@ -21,8 +22,6 @@ from bayesjudge.inference.programs.density import Arrays, Density, Sets
 #: coordinate's scale is from the Hessian's diagonal: chains of 1,900 effects that start at the origin with unit scales
 #: spend half of all their leapfrog steps on getting there.
 MODE_UP_TO = 500
-#: Dimensions up to which posteriors are whitened by a full matrix: its products cost d² a leapfrog step.
-DENSE_UP_TO = 400
 #: Coordinates whose second derivatives are computed together.
 COORDINATES = 500
 #: Dimensions up to which each second derivative takes a gradient of its own; gradients that those of more are from.
@@ -95,37 +94,6 @@ def place_chains(
         part[:, :-1][dead] = np.broadcast_to(part[:, -1:], part[:, :-1].shape)[dead]
     noise[dead] = 0.0
     return Chains(mode, root, noise, *(part[:, :-1] for part in (points, value, slope)))
-
-
-class Corner(NamedTuple):
-    """Units of a large posterior: a matrix for the few coordinates that depend on each other, scales for the others.
-
-    where: Coordinates (k,) of the matrix.
-    matrix: Cholesky factor of their covariance.
-    scale: Standard deviation of each of all coordinates; 1 for those of the matrix.
-    """
-
-    where: Any
-    matrix: Any
-    scale: Any
-
-    def times(self, x: Any, matrix: Any) -> Any:
-        """Rows scaled, those coordinates by a matrix."""
-        return (x * self.scale).at[..., self.where].set(x[..., self.where] @ matrix)
-
-
-def stretched(x: Any, root: Any) -> Any:
-    """From whitened units to those of the posterior; ``root`` is a triangle, standard deviations, or some of both."""
-    if isinstance(root, Corner):
-        return root.times(x, root.matrix.T)
-    return x @ root.T if root.ndim == 2 else x * root
-
-
-def whitened(slope: Any, root: Any) -> Any:
-    """A gradient in whitened units."""
-    if isinstance(root, Corner):
-        return root.times(slope, root.matrix)
-    return slope @ root if root.ndim == 2 else slope * root
 
 
 #: Distance of the gradients that are compared, in units of a coordinate of size 1 or more: rounding weighs
@@ -298,15 +266,6 @@ def _newton(curvature: Any, slope: Any, damping: float) -> Any:
     """A damped Newton step; none where the damped Hessian is not positive definite."""
     factor = cholesky(curvature + damping * np.eye(len(slope)))
     return np.zeros_like(slope) if factor is None else -cho_solve((factor, True), slope)
-
-
-def cholesky(matrix: Any) -> Any:
-    """The Cholesky factor, or None."""
-    try:
-        factor = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return None
-    return factor if np.isfinite(factor).all() else None
 
 
 def _inverse(hessian: Any) -> tuple[Any, bool]:
