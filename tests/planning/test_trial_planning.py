@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesjudge.errors import UsageError
+from bayesjudge.planning import trials
 from bayesjudge.planning.trials import allocate, expected_errors, pilot_draws
 
 PILOT = np.array([[3, 2, 0], [5, 0, 0], [2, 2, 1], [4, 1, 0]])
@@ -64,6 +65,26 @@ def test_items_in_another_order_get_the_same() -> None:
     straight = allocate(draws, budget=30, counts=PILOT)
     turned = allocate(draws[:, turn], budget=30, counts=PILOT[turn])
     assert turned.extra.tolist() == straight.extra[turn].tolist()
+
+
+@pytest.mark.parametrize("budget", [0, 8, 40, 5000])
+def test_steps_that_no_budget_pays_for_are_not_worked_out(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draws, asked = pilot_draws(PILOT, draws=50), []
+    plan = allocate(draws, budget=budget, counts=PILOT)
+    work = trials._errors
+
+    def counted(part: Any, counts: Any, extra: int) -> Any:
+        asked.append(len(counts))
+        return work(part, counts, extra)
+
+    monkeypatch.setattr(trials, "_errors", counted)
+    allocate(draws, budget=budget, counts=PILOT)
+    some = sum(asked)
+    monkeypatch.setattr(trials, "_worth", lambda errors, *_: np.ones(len(errors), dtype=bool))
+    asked.clear()
+    whole = allocate(draws, budget=budget, counts=PILOT)
+    assert plan.extra.tolist() == whole.extra.tolist()
+    assert (some < sum(asked)) == (budget < 5000)
 
 
 def test_pilot_draws_follow_the_counts() -> None:
