@@ -136,12 +136,12 @@ class Run(NamedTuple):
 
     @property
     def block(self) -> int:
-        """Iterations of the program: few of a large posterior, whose random numbers are as large."""
+        """Iterations of the program: few of a large posterior, since the random numbers of all are made at once."""
         return BLOCK if self.target.size <= MODE_UP_TO else LARGE_BLOCK
 
     @property
     def stages(self) -> Any:
-        """Of a step: few dimensions are integrated as well by the fewest gradients."""
+        """The integrator's: three where there are many dimensions, of which leapfrog's energy error grows faster."""
         return LEAPFROG if self.target.size <= DENSE_UP_TO else THREE
 
     def lengths(self, state: State, size: int, rng: np.random.Generator) -> Any:
@@ -200,9 +200,10 @@ class Run(NamedTuple):
         """Minus the log density and its gradient, by the program that samples: another takes a second to compile.
 
         A straight step of length 1 from the origin, in units of its own, ends where its momentum points to. Of a very
-        large posterior, whose modes are searched for one point at a time, a block for each would be copied for nothing.
+        large posterior, or of many large ones, whose modes are searched for one after another and one point at a time,
+        a block of all would be computed for each point.
         """
-        if self.target.size > EXACT_UP_TO:
+        if self.target.size > (EXACT_UP_TO if self.many.number == 1 else MODE_UP_TO):
             return slopes(self.target.potential, self.arrays, self.many)
         number, chains, size = self.many.number, self.options.chains, self.target.size
         units = np.eye(size) if size <= DENSE_UP_TO else np.ones(size)

@@ -113,7 +113,8 @@ class Mode(NamedTuple):
     at: Where it is.
     covariance: Inverse Hessian of minus the log density there, with a ridge where it is not positive definite; past
         `MODE_UP_TO` the inverse of its diagonal alone, as a vector: of 20,000 effects a matrix has 3 GB.
-    gradient_norm: Largest absolute gradient; near 0 when the search converged, infinite where there is no density.
+    gradient_norm: Largest absolute gradient; near 0 when the search converged, infinite where there is no density. Past
+        `MODE_UP_TO` of what items share, where the model says what that is: their effects stay where they start.
     steps: Newton steps tried.
     """
 
