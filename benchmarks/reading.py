@@ -1,8 +1,9 @@
 """What reading costs: a file of promptfoo's nested records, over the bare loop of ``json.loads`` on it.
 
 Processor time of one process each, which take turns: the loop, reading the file's rows (its SHA-256 included), and
-the import alone, which is taken off; the largest memory of reading, on one file and on one four times as large, and how
-much of it is the rows that were read (memory as Linux counts it).
+the import alone, which is taken off; the largest memory of reading, on one file and on one four times as large, how
+much of it is the rows that were read, that of ``bayesjudge inspect``, and, of a loop that keeps four fields of each
+record and makes them a data frame, its own (memory as Linux counts it).
 """
 
 from __future__ import annotations
@@ -31,6 +32,20 @@ HELD = """
 import pyarrow
 held = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
 print(int(held) / 1024, pyarrow.Table.from_pandas(found[0].frame).get_total_buffer_size() / 1024**2)"""
+INSPECT = """
+import contextlib, io, runpy, sys
+sys.argv.insert(1, "inspect")
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    runpy.run_module("bayesjudge.__main__", run_name="__main__")"""
+FOUR_FIELDS = """
+import json, sys
+import pandas as pd
+def four(record):
+    graded = record["gradingResult"]["componentResults"][0]
+    return json.dumps(record["testCase"]["vars"]), record["provider"]["id"], graded["pass"], graded["score"]
+found = pd.DataFrame([four(json.loads(line)) for line in open(sys.argv[1])])"""
+PEAK = """
+print(int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) / 1024)"""
 WORDS = [
     "alpha",
     "beta",
@@ -67,6 +82,8 @@ def main() -> None:
         holds("largest memory, megabytes", max(row["memory"] for row in small), most=250),
         holds("largest memory of the file four times as large", large[0]["memory"], most=250),
         holds("largest memory besides the rows read, of that file over the other", rest[1] / rest[0], most=1.1),
+        holds("growth of memory between the two, over that of four fields a record", growth(small, large), most=1),
+        holds("largest memory of inspect on the larger file", large[0]["inspect"], most=250),
     ]
     report("reading", options, facts, must_hold=[] if options.quick else claims, rows=rows)
 
@@ -81,6 +98,15 @@ def _options() -> argparse.Namespace:
     return found
 
 
+def growth(small: list[dict[str, float]], large: list[dict[str, float]]) -> float:
+    """By how much more memory reading takes of a larger file, over how much more the loop of four fields takes."""
+    more = {
+        kind: statistics.median(row[kind] for row in large) - statistics.median(row[kind] for row in small)
+        for kind in ("memory", "four_fields")
+    }
+    return more["memory"] / more["four_fields"]
+
+
 def timed(path: Path) -> dict[str, float]:
     """Processor seconds of the three, and what reading holds at most."""
     loop, read, start = (spent(code, path) for code in (LOOP, READ, IMPORT))
@@ -92,6 +118,8 @@ def timed(path: Path) -> dict[str, float]:
         "over_the_loop": (read - start) / loop,
         "memory": memory,
         "rows": rows,
+        "inspect": float(printed(INSPECT + PEAK, path)),
+        "four_fields": float(printed(FOUR_FIELDS + PEAK, path)),
     }
 
 

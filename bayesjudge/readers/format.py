@@ -130,7 +130,7 @@ class Format:
     marks: Keys that one record among the first has, all of them; ``*`` represents any text.
     records: Where records lie in an enclosing object: ``"results.results"``; one place after another is tried.
     columns: The only columns read of Parquet, with ``*`` as in marks, and, where no name has one, the only keys of
-        JSON Lines; all where empty.
+        JSON Lines, of which ``"prompt.label"`` is one inside an object or a list of them; all where empty.
     """
 
     name: str

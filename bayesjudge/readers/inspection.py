@@ -95,12 +95,15 @@ def _named(frame: pd.DataFrame) -> dict[str, Any]:
     """Items, answers and everybody's names."""
     models = [name for name in ("model", "model_a", "model_b") if name in frame]
     items = [name for name in ("question", "item") if name in frame][:1]
-    answers = frame[[*items, *models]].astype("str").drop_duplicates() if items else frame.iloc[:0]
+    # By number, since the names of many items would be as much again as the rows.
+    codes = pd.DataFrame({name: pd.factorize(frame[name].astype("str"))[0] for name in (*items, *models)})
+    answers = codes.drop_duplicates() if items else codes.iloc[:0]
+    known = answers[(answers >= 0).all(axis=1)]
     marks = [frame[name].notna() for name in ("label", "human", "human_prefers") if name in frame]
-    per_item = answers.groupby(items[0])["model"].nunique() if models == ["model"] and items else pd.Series()
+    per_item = known.groupby(items[0])["model"].nunique() if models == ["model"] and items else pd.Series()
     every = _names(frame, *models)
     return {
-        "items": len(_names(frame, *items)),
+        "items": int(codes[items[0]].max() + 1) if items else 0,
         "answers": len(answers),
         "models": every,
         "judges": _names(frame, "judge"),

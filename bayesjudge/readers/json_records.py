@@ -38,9 +38,11 @@ class JsonRecords(Iterator[dict[str, Any]]):
         return next(self._found)
 
     def only(self, keys: Iterable[str]) -> None:
-        """Of lines to come, these keys alone: what is not kept is not made."""
-        record = TypedDict("record", dict.fromkeys(keys, Any), total=False)  # type: ignore[misc]  # names known late
-        self._decode = msgspec.json.Decoder(record).decode
+        """Of lines to come, these keys alone: what is not kept is not made.
+
+        A dot leads into objects, and into those of a list: ``"parts.type"``.
+        """
+        self._decode = msgspec.json.Decoder(_record(keys)).decode
 
     def _read(self) -> Iterator[dict[str, Any]]:
         require_text(self._source)
@@ -83,6 +85,22 @@ class JsonRecords(Iterator[dict[str, Any]]):
             reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
             found, fix = f"line {at} is not JSON ({reason})", "Write one object a line, or one array of objects."
             raise InputError([file_problem(self._source.name, found, fix)]) from error
+
+
+def _record(keys: Iterable[str]) -> Any:
+    """The type of an object of which these keys are kept; what a value is, if it is no object, does not matter."""
+    inside: dict[str, list[str]] = {}
+    for key in keys:
+        name, _, rest = key.partition(".")
+        inside.setdefault(name, []).append(rest)
+    kept = {name: Any if "" in rest else _value(_record(rest)) for name, rest in inside.items()}
+    typed: Any = TypedDict  # whose names are known late here
+    return typed("record", kept, total=False)
+
+
+def _value(record: Any) -> Any:
+    plain = str | int | float | bool | None
+    return record | list[record | list[Any] | plain] | plain
 
 
 def _too_large(source: Source) -> InputError:

@@ -186,7 +186,8 @@ def _projected(columns: Sequence[str], reading: Reading, taken: Collection[str])
     ]
     if len(fit) != 1 or not fit[0].columns:
         return None
-    wanted = (*fit[0].columns, *fit[0].marks, *taken, *(one.column for one in conditions(reading.where)))
+    needed = [name.partition(".")[0] for name in fit[0].columns]
+    wanted = (*needed, *fit[0].marks, *taken, *(one.column for one in conditions(reading.where)))
     return [column for column in columns if any(fnmatchcase(column, pattern) for pattern in wanted)]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.battle_gaps import GAPS, gap_of, with_gap_named
 from bayesjudge.tables.battle_names import Coded, model_codes, named
-from bayesjudge.tables.coding import MISSING, code_names
+from bayesjudge.tables.coding import MISSING, code_names, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
 from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome
@@ -150,11 +150,8 @@ def _assemble(coded: Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int])
     if not keep.any():
         raise InputError([_no_rows(f"only rows that cannot be used: {dict(dropped)}")])
     codes, table = coded.codes[keep], coded.table[keep]
-    core: dict[str, Any] = {}
-    for key in IDS:
-        names = coded.names[key].append(pd.Index([None], dtype="str"))
-        core[key] = names.take(codes[key].to_numpy()).array
-    core["order"] = pd.Index([*ORDERS, None], dtype="str").take(codes["order"].to_numpy()).array
+    core: dict[str, Any] = {key: names_of_rows(codes[key].to_numpy(), coded.names[key]) for key in IDS}
+    core["order"] = names_of_rows(codes["order"].to_numpy(), pd.Index(ORDERS, dtype="str"))
     core |= {key: _OUTCOME[codes[key].to_numpy()] for key in ("human", "verdict")}
     core["gap"] = codes["gap"].to_numpy()
     for key in _there(table, *NUMBERS):

@@ -106,9 +106,25 @@ def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]
     return np.asarray(table[codes], dtype=np.int32), pd.Index(names, dtype="str")
 
 
+def names_of_rows(codes: NDArray[Any], names: pd.Index[Any], column: pd.Series[Any] | None = None) -> Any:
+    """The names of rows, missing where the code is.
+
+    column: What the codes were made of, where they are of all its rows: text of which nothing is missing is not
+        written a second time.
+
+    Examples
+    --------
+    >>> names_of_rows(np.array([1, MISSING, 0]), pd.Index(["a", "b"], dtype="str")).tolist()
+    ['b', nan, 'a']
+    """
+    if column is not None and isinstance(column.dtype, pd.StringDtype) and (codes >= 0).all() and column.notna().all():
+        return column.array
+    return names.array.take(codes, allow_fill=True)
+
+
 def _code_texts(codes: NDArray[np.int32], texts: pd.Index[Any], most: int) -> tuple[NDArray[np.int32], pd.Index[Any]]:
     """The same for a text column, without a Python step for each of what may be millions of names."""
-    blank = np.asarray(texts.str.strip() == "", dtype=bool)
+    blank = np.asarray(texts.str.isspace() | (texts.str.len() == 0), dtype=bool)
     wrong = np.asarray(texts.str.contains("\0", regex=False) | (texts.str.len() > most), dtype=bool)
     good = ~blank & ~wrong
     if good.all():

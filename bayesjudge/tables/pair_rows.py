@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.battle_gaps import GAPS, gap_of
-from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes
+from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
 from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome
@@ -202,11 +202,11 @@ def _assemble(
     for key in IDS:
         place = codes[key].to_numpy()
         place = _filled(codes["subject"].to_numpy(), place) if key == "category" else place
-        core[key] = coded.names[key].append(pd.Index([None], dtype="str")).take(place[rows]).array
+        core[key] = names_of_rows(place[rows], coded.names[key])
     human = _filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
     core["judge_prefers"] = _CHOICE.take(codes["judge_prefers"].to_numpy()[rows]).array
     core["human_prefers"] = _CHOICE.take(human[rows]).array
-    core["order"] = pd.Index([*ORDERS, None], dtype="str").take(codes["order"].to_numpy()[rows]).array
+    core["order"] = names_of_rows(codes["order"].to_numpy()[rows], pd.Index(ORDERS, dtype="str"))
     core |= {"flip": flip, "gap": gap[rows]}
     for key in LENGTHS:
         core[key] = _numbers(table[key])[rows] if key in table else np.full(len(rows), np.nan)

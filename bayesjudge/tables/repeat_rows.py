@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.choices import EXPLAINED
-from bayesjudge.tables.coding import MISSING, code_names, joint_codes
+from bayesjudge.tables.coding import MISSING, code_names, joint_codes, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
 from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, OUTCOMES, code_numbers, code_order, code_outcome
@@ -200,16 +200,19 @@ def _choose(coded: _Coded, layout: Layout) -> tuple[NDArray[np.bool_], dict[str,
 
 
 def _assemble(coded: _Coded, keep: NDArray[np.bool_], layout: Layout) -> pd.DataFrame:
-    codes = coded.codes.assign(category=_filled(coded.codes))[keep]
-    core = {key: _taken(coded.legend[key], codes[key].to_numpy()) for key in layout.columns}
-    extra = coded.table.drop(columns=[name for name in layout.columns if name in coded.table])[keep]
-    return pd.concat([pd.DataFrame(core), extra.reset_index(drop=True)], axis=1)
+    codes, table = coded.codes.assign(category=_filled(coded.codes)), coded.table
+    if not keep.all():
+        codes, table = codes[keep], table[keep].reset_index(drop=True)
+    texts = {key: table.get(key) for key in layout.columns if key not in _WORDS or key in layout.labels}
+    core = {key: _taken(coded.legend[key], codes[key].to_numpy(), texts.get(key)) for key in layout.columns}
+    extra = table.drop(columns=[name for name in layout.columns if name in table])
+    return pd.concat([pd.DataFrame(core), extra], axis=1)
 
 
-def _taken(values: pd.Index[Any], codes: NDArray[Any]) -> Any:
+def _taken(values: pd.Index[Any], codes: NDArray[Any], column: pd.Series[Any] | None) -> Any:
     if values.dtype == np.float64:
         return np.append(values.to_numpy(), np.nan)[codes]
-    return values.append(pd.Index([None], dtype="str")).take(codes).array
+    return names_of_rows(codes, values, column)
 
 
 def _filled(codes: pd.DataFrame) -> NDArray[np.int32]:

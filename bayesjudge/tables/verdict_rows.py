@@ -11,7 +11,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.coding import MISSING, PROBABILITY, code_binary, code_names, code_probability, joint_codes
+from bayesjudge.tables.coding import (
+    MISSING,
+    PROBABILITY,
+    code_binary,
+    code_names,
+    code_probability,
+    joint_codes,
+    names_of_rows,
+)
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.gold import PROBABILITY_FIX, Gold, match_gold, read_gold
 from bayesjudge.tables.schema import Rule, broken_rules, grouped, readable, readable_as, same_within
@@ -150,13 +158,13 @@ def _only_copies(event: NDArray[np.int64], table: pd.DataFrame) -> bool:
     A judge asked several times differs from itself somewhere. Where it never does, the mean of the copies is
     the row itself, so nothing is lost by using it once.
     """
-    known = event >= 0
-    rows = table.drop(columns=["label", "label_probability"], errors="ignore")[known]
+    again = (event >= 0) & pd.Series(event).duplicated(keep=False).to_numpy()
+    rows = table.drop(columns=["label", "label_probability"], errors="ignore")[again]
     try:
         first = ~rows.duplicated().to_numpy()
     except TypeError:  # Lists and mappings have no hash; what they hold is not compared.
         return False
-    return bool(np.bincount(event[known][first]).max(initial=1) == 1)
+    return bool(np.bincount(event[again][first]).max(initial=1) == 1)
 
 
 def _count_runs(event: NDArray[np.int64]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
@@ -297,7 +305,7 @@ def _assemble(coded: _Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int]
     chance = _filled_probability(codes)
     if not keep.all():
         codes, table, label, chance = codes[keep], table[keep], label[keep], chance[keep]
-    core: dict[str, Any] = {key: coded.names[key].take(codes[key].to_numpy()).array for key in IDS}
+    core: dict[str, Any] = {key: names_of_rows(codes[key].to_numpy(), coded.names[key], table.get(key)) for key in IDS}
     core["verdict"] = codes["verdict"].to_numpy()
     core["label"] = pd.arrays.IntegerArray(np.where(label < 0, np.int8(0), label), label < 0)
     if np.isfinite(chance).any():

@@ -229,14 +229,36 @@ def test_lines_keep_what_json_allows_and_only_what_a_format_reads(tmp_path: Path
     source = find_sources(path)[0]
     lines = JsonRecords(source)
     assert "response" in next(lines)
-    lines.only({"provider", "testCase"})
-    assert [set(record) for record in lines] == [{"provider", "testCase"}] * FIRST
+    lines.only({"provider", "testCase.vars"})
+    kept = {"provider": records[0]["provider"], "testCase": {"vars": records[0]["testCase"]["vars"]}}
+    assert list(lines) == [kept] * FIRST
     path.write_bytes(
         b'\xef\xbb\xbf{"item": 123456789012345678901234567890, "score": NaN}\n\n{"item": -0.5, "score": 1e400}'
     )
     found = list(JsonRecords(source))
     assert found[0]["item"] == 123456789012345678901234567890
     assert (str(found[0]["score"]), found[1]) == ("nan", {"item": -0.5, "score": float("inf")})
+
+
+@pytest.mark.parametrize("key", ["prompt", "provider", "testCase", "gradingResult"])
+def test_what_is_kept_inside_objects_changes_no_row(key: str, tmp_path: Path) -> None:
+    """Lines, of whose objects only what a format reads is made, give the rows of an array, which is made whole."""
+    good = FIXTURES["promptfoo-jsonl"].content[0]
+    (graded,) = (part for part in good["gradingResult"]["componentResults"] if part["assertion"]["type"] != "human")
+    shapes: list[Any] = [None, "text", 7, 2**70, 0.5, True, [], ["text", [good[key]], None, 2**70], [graded], {}]
+    shapes += [json.dumps(good[key]), {"componentResults": [graded, "text", [], None, 1]}, {"vars": [1], "label": [2]}]
+    judged = {"type": "llm-rubric", "metric": "tone", "provider": {"id": "judge"}}
+    asked = [*shapes[:7], judged, {**judged, "metricOnly": True}, {"type": "not-g-eval", "provider": {"label": "j"}}]
+    shapes += [{"componentResults": [{**graded, "assertion": shape, "pass": True}, graded]} for shape in asked]
+    shapes += [{"id": "m", "label": "named"}, {"id": "m"}, {"metadata": {"topic": "law"}, "vars": {"q": "another"}}]
+    records = [good] * FIRST + [{**good, key: shape, "testIdx": k} for k, shape in enumerate(shapes)]
+    (tmp_path / "log.json").write_text(json.dumps(records))
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, records)))
+    (whole,), (lines,) = (read_parts(tmp_path / name) for name in ("log.json", "log.jsonl"))
+    pd.testing.assert_frame_equal(lines.frame, whole.frame)
+    assert lines.rows is not None
+    assert whole.rows is not None
+    assert lines.rows.dropped == whole.rows.dropped
 
 
 def test_tables_of_records_have_the_types_of_all_their_cells(tmp_path: Path) -> None:

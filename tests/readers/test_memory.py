@@ -61,14 +61,15 @@ def write_log(path: Path, log: ModuleType, megabytes: int) -> None:
 def test_a_file_four_times_as_large_takes_its_rows_more(
     benchmark_module: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
-    """Measured: 130 and 153 MB, of whose 23 the rows are 19."""
+    """Measured: 130 and 153 MB, of whose 23 the rows are 19; 213 of inspect, which asks every question."""
     log, path = benchmark_module("reading"), tmp_path / "log.jsonl"
     held = []
     for megabytes in (190, 760):
         write_log(path, log, megabytes)
         held.append([float(one) for one in log.printed(log.READ + log.HELD, path).split()])
+    whole = float(log.printed(log.INSPECT + log.PEAK, path))
     path.unlink()
     (small, its_rows), (large, rows) = held
-    assert large <= 250
+    assert max(large, whole) <= 250
     assert large - small <= 28
     assert (large - rows) - (small - its_rows) <= 8

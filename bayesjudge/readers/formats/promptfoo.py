@@ -30,6 +30,8 @@ _GRADED = (
     "pi",
     "moderation",
 )
+#: What is read of a component's assertion.
+_ASKED = tuple(f"assertion.{name}" for name in ("type", "metric", "metricOnly", "provider.label", "provider.id"))
 
 
 def _rows(record: Record, file: File) -> Iterator[Row]:
@@ -127,7 +129,11 @@ FORMATS = (
         identity="testCase.vars",
         marks=frozenset({"promptIdx", "testIdx"}),
         records=("results.results", "results"),
-        columns=("failureReason", "error", "gradingResult", "testCase", "vars", "provider", "prompt", "success"),
+        columns=(
+            *("failureReason", "error", "success", "vars", "testCase.vars", "testCase.metadata"),
+            *("provider.label", "provider.id", "prompt.label"),
+            *(f"gradingResult.componentResults.{name}" for name in ("pass", "score", *_ASKED)),
+        ),
         people="a component of type human (a thumb in promptfoo's view)",
     ),
     Format(
