@@ -43,7 +43,7 @@ class Clusters:
     @functools.cached_property
     def meat(self) -> Floats:
         """``Σ_c S_c S_c'`` (RQ, RQ)."""
-        return np.asarray((self.scores.T @ self.scores.multiply(self.times[:, None]).tocsr()).toarray())
+        return _meat(self.scores, self.times)
 
     def curvature_products(self, one: int, other: int) -> Floats:
         """``Σ_c H_cr H_cs'`` of two raters, (Q, Q)."""
@@ -180,27 +180,40 @@ def linearised(battles: BattleSums, estimate: Floats, *, penalty: Floats, doubt:
     blank = np.zeros((battles.raters * battles.width,) * 2)
     zeros = {"information": blank, "score": blank[0], "meat": blank}
     at = Strengths(sums=battles, estimate=estimate, penalty=penalty, doubt=doubt, **zeros)
-    parts = at.grouped(battles)
-    information, width = blank.copy(), battles.width
-    for r, curvature in enumerate(parts.curvatures):
-        own = slice(r * width, (r + 1) * width)
-        weighted = curvature.multiply(np.repeat(parts.times, width)[:, None]).tocoo()
-        np.add.at(information[own, own], (weighted.row % width, weighted.col), weighted.data)
-    return replace(at, information=information, score=np.asarray(parts.scores.T @ parts.times), meat=parts.meat)
+    (p, slope), z = at.chances(battles), _sparse_design(battles)
+    scores, times = _scores(battles, z, p), battles.times
+    rows, weight = _stacked(battles, z), battles.total * slope
+    information = np.asarray((rows.T @ rows.multiply(weight[:, None]).tocsr()).toarray())
+    return replace(at, information=information, score=np.asarray(scores.T @ times), meat=_meat(scores, times))
 
 
 def _grouped(at: Strengths, sums: BattleSums) -> Clusters:
-    from scipy.sparse import csr_array
-
-    groups, width, (p, slope) = len(sums.times), sums.width, at.chances(sums)
-    z = _sparse_design(sums)
-    row = np.repeat(np.arange(len(p)), np.diff(z.indptr))
-    column = sums.rater[row] * width + z.indices
-    residual, weight = sums.t - sums.n * p, sums.n * slope
-    scores = csr_array((z.data * residual[row], (sums.cluster[row], column)), shape=(groups, sums.raters * width))
+    (p, slope), z = at.chances(sums), _sparse_design(sums)
+    weight, groups = sums.n * slope, len(sums.times)
     mine = [np.flatnonzero(sums.rater == r) for r in range(sums.raters)]
     curvatures = tuple(_outer(z[rows], weight[rows], sums.cluster[rows], groups) for rows in mine)
-    return Clusters(scores=scores, curvatures=curvatures, times=sums.times)
+    return Clusters(scores=_scores(sums, z, p), curvatures=curvatures, times=sums.times)
+
+
+def _scores(sums: BattleSums, z: Any, p: Floats) -> Any:
+    """S_c in row c, sparse."""
+    from scipy.sparse import csr_array
+
+    rows, residual, each = _stacked(sums, z), sums.t - sums.n * p, np.diff(z.indptr)
+    at = (np.repeat(sums.cluster, each), rows.indices)
+    return csr_array((z.data * np.repeat(residual, each), at), shape=(len(sums.times), rows.shape[1]))
+
+
+def _stacked(sums: BattleSums, z: Any) -> Any:
+    """The design with columns of its own for each rater, (N, RQ)."""
+    from scipy.sparse import csr_array
+
+    columns = np.repeat(sums.rater, np.diff(z.indptr)) * sums.width + z.indices
+    return csr_array((z.data, columns, z.indptr), shape=(len(sums.rater), sums.raters * sums.width))
+
+
+def _meat(scores: Any, times: Floats) -> Floats:
+    return np.asarray((scores.T @ scores.multiply(times[:, None]).tocsr()).toarray())
 
 
 def _sparse_design(sums: BattleSums) -> Any:

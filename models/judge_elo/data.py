@@ -212,12 +212,13 @@ def observed(at: Strengths, clusters: Sequence[BattleSums]) -> Normal:
 
 def poorly_known(sums: BattleSums) -> NDArray[np.bool_]:
     """Models with under `LEAST` wins or losses by a rater that saw them, or nothing but ties; (R, M)."""
-    n, wins, decided = np.zeros((3, sums.raters, sums.models))
-    times, ties = sums.times[sums.cluster], np.isclose(sums.t, sums.n / 2)
-    for codes, won in ((sums.first, sums.t), (sums.second, sums.n - sums.t)):
-        np.add.at(n, (sums.rater, codes), sums.n * times)
-        np.add.at(wins, (sums.rater, codes), won * times)
-        np.add.at(decided, (sums.rater, codes), np.where(ties, 0.0, sums.n) * times)
+    times, ties = np.tile(sums.times[sums.cluster], 2), np.isclose(sums.t, sums.n / 2)
+    code = np.concatenate([sums.rater * sums.models + side for side in (sums.first, sums.second)])
+    both = (np.tile(sums.n, 2), np.concatenate([sums.t, sums.n - sums.t]), np.tile(np.where(ties, 0.0, sums.n), 2))
+    shape = (sums.raters, sums.models)
+    n, wins, decided = (
+        np.bincount(code, weights=each * times, minlength=shape[0] * shape[1]).reshape(shape) for each in both
+    )
     few = np.minimum(wins, n - wins) < LEAST
     return np.asarray((n > 0) & (few | (decided == 0)))
 

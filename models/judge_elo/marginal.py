@@ -90,14 +90,14 @@ class Marginal:
         """Number J."""
         return int(self.design.shape[1]) - 1
 
+    def parts(self, *, border: int = 0) -> Floats:
+        """What `combined` makes K of, with as many rows and columns of zeros after it."""
+        parts = np.concatenate([self.gram, (self.known + np.eye(len(self.y)))[None]])
+        return np.pad(parts, ((0, 0), (0, border), (0, border)))
+
     def covariance(self, scale: Floats) -> Floats:
         """K (..., N, N) of G (..., R, R)."""
-        one, two = np.triu_indices(self.judges + 1)
-        size = len(self.y)
-        flat = scale[..., one, two] @ self.gram.reshape(len(one), -1)
-        found = flat.reshape(*scale.shape[:-2], size, size) + self.known
-        found[..., np.arange(size), np.arange(size)] += 1.0
-        return np.asarray(found)
+        return combined(self.parts(), scale)
 
     def log_density(self, u: Floats, priors: Priors) -> float:
         """Log posterior density of unconstrained hyperparameters (d,), up to a constant."""
@@ -119,6 +119,14 @@ class Marginal:
         change = scales @ by_scale + log_prior(priors, moved, self.judges)
         value = float(log_prior(priors, u, self.judges) + sign * log_det / 2 - weights @ self.y / 2)
         return value, (change[: len(u)] - change[len(u) :]) / (2 * _STEP)
+
+
+def combined(parts: Floats, scale: Floats) -> Floats:
+    """K (..., N, N) of G (..., R, R), as one product, so that a large array is written once."""
+    one, two = np.triu_indices(scale.shape[-1])
+    weights = np.concatenate([scale[..., one, two], np.ones((*scale.shape[:-2], 1))], axis=-1)
+    found = weights @ parts.reshape(len(parts), -1)
+    return np.asarray(found.reshape(*scale.shape[:-2], *parts.shape[1:]))
 
 
 def unpacked(u: Any, judges: int) -> tuple[Any, Any, Any, Any]:
