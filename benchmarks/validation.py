@@ -1,10 +1,10 @@
 """Simulation-based calibration of every registered model: ``python benchmarks/validation.py``.
 
-Each model, `judge_error` with each of three formulas and `judge_panel` with one, is calibrated on a small table of its
-own kind: ranks of every parameter, of the log likelihood and of further quantities that look at the data, and the exact
-ranks of chains that start at the truth. One result a model, ``results/validation/MODEL.json``; VALIDATION.md is written
-from them by ``harness/pages.py``. Blocks of replicates are kept in ``--folder``, so that a killed run goes on where it
-stopped.
+Each model, `judge_error` with each of three formulas, `judge_panel` and `verdict_agreement` with one, is calibrated on
+a small table of its own kind: ranks of every parameter, of the log likelihood and of further quantities that look at
+the data, and the exact ranks of chains that start at the truth. One result a model,
+``results/validation/MODEL.json``; VALIDATION.md is written from them by ``harness/pages.py``. Blocks of replicates are
+kept in ``--folder``, so that a killed run goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.command import each_model
 from harness.machine import machine
 from harness.results import holds, report, show
 
-from bayesjudge.datasets.small import FORMULAS, KIND_OF_MODEL, WITH_COLUMNS, small_table
+from bayesjudge.datasets.small import FORMULAS, calibrated_on, small_table
 from bayesjudge.inference import Hmc
 from bayesjudge.model import find_model
 from bayesjudge.simulation import Calibration, data_quantities, sbc
@@ -36,8 +36,7 @@ def main() -> None:
 
 
 def _one(name: str, options: Namespace) -> None:
-    facts, table = machine(), KIND_OF_MODEL.get(name, WITH_COLUMNS)
-    registered, formulas = FORMULAS.get(name, (name, ()))
+    facts, (registered, formulas, table) = machine(), calibrated_on(name)
     model = find_model(registered)(**({"formulas": formulas} if formulas else {}))
     data = model.prepare(small_table(table))
     folder = None if options.folder is None else options.folder / name

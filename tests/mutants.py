@@ -16,7 +16,7 @@ from numpyro.distributions import Distribution
 from numpyro.infer.util import potential_energy
 from numpyro.primitives import Messenger
 
-from bayesjudge.datasets.small import FORMULAS, KIND_OF_MODEL, WITH_COLUMNS, small_table
+from bayesjudge.datasets.small import calibrated_on, small_table
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, find_model
@@ -118,10 +118,9 @@ class Case:
     def of(cls, name: str, slips: tuple[Mutation, ...]) -> Case:
         """A registered model's, or that of one with formulas."""
         accelerator.prepare()
-        registered, formulas = FORMULAS.get(name, (name, ()))
+        registered, formulas, table = calibrated_on(name)
         model = find_model(registered)(**({"formulas": formulas} if formulas else {}))
-        table = small_table(KIND_OF_MODEL.get(name, WITH_COLUMNS))
-        return cls(name=name, model=model, data=model.prepare(table), slips=slips)
+        return cls(name=name, model=model, data=model.prepare(small_table(table)), slips=slips)
 
     def potential(self, z: Any, arrays: Any, weights: Any) -> Any:
         """Minus the log density with each slip on as far as its weight says."""

@@ -121,4 +121,10 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
         _scaled("tau", 3.0),
         _counted_twice("agreements"),
     ),
+    "verdict_agreement_groups": (
+        _dropped_jacobian("tau"),
+        _flipped("alpha"),
+        _scaled("tau", 3.0),
+        _counted_twice("agreements"),
+    ),
 }

@@ -8,6 +8,7 @@ is anything to pool, labels on some answers only, ties, both orders.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
 
-#: The small table of formulas.
-WITH_COLUMNS = "verdicts with columns"
+_VERDICTS, _PAIRS = "verdicts with columns", "pairs with columns"
 
 
 def _battles(seed: int, **world: Any) -> Battles:
@@ -40,6 +40,13 @@ def _with_columns() -> Verdicts:
     return type(table).from_frame(table.frame.assign(length=length, topic=topic, style=style))
 
 
+def _pairs_with_columns() -> Pairs:
+    """Decisions on three topics, with a style of either response."""
+    table, rng = simulate_pairs(seed=4, n=60, verified=50, dimensions=2).pairs, np.random.default_rng(4)
+    more = {"style_a": rng.normal(size=60), "style_b": rng.normal(size=60), "topic": rng.choice(list("pqr"), 60)}
+    return replace(table, frame=table.frame.assign(**more))
+
+
 def _graded() -> Battles:
     table = _battles(1, battles=40, judges=2, graded=True)
     # Gaps as a judge states them, in whole points: battles of equal gaps are counted together.
@@ -49,12 +56,13 @@ def _graded() -> Battles:
 
 _MAKERS: Mapping[str, Callable[[], Verdicts | Battles | Pairs | Scores | Trials]] = {
     "verdicts": lambda: simulate_verdicts(seed=1, labelled=40, unlabelled=80).verdicts,
-    WITH_COLUMNS: _with_columns,
+    _VERDICTS: _with_columns,
     "panel": lambda: simulate_verdicts(seed=1, labelled=20, unlabelled=10, judges=("heron", "otter")).verdicts,
     "battles": lambda: _battles(5, battles=60),
     "judged battles": lambda: _battles(5, battles=60, judges=2, voted=0.7),
     "graded battles": _graded,
     "pairs": lambda: simulate_pairs(seed=4, n=60, verified=50, dimensions=2).pairs,
+    _PAIRS: _pairs_with_columns,
     "scores": lambda: simulate_scores(seed=3, responses=12, trials=3).scores,
     "trials": lambda: simulate_trials(seed=1, items=8, trials=4).trials,
 }
@@ -72,8 +80,8 @@ KIND_OF_MODEL: Mapping[str, str] = {
     "verdict_agreement": "pairs",
 }
 
-#: Models with formulas that are calibrated on that table: the registered one, and what they have of each kind of term.
-FORMULAS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+#: Models with formulas that are calibrated: the registered one, terms of each kind, and on which table.
+FORMULAS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "judge_error_number": (
         "judge_error",
         (
@@ -81,6 +89,7 @@ FORMULAS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "sensitivity ~ 1 + log(length) + (1|system)",
             "specificity ~ 1 + log(length) + (1|system)",
         ),
+        _VERDICTS,
     ),
     "judge_error_crossed": (
         "judge_error",
@@ -89,6 +98,7 @@ FORMULAS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "sensitivity ~ 1 + (1|topic) + (1|style)",
             "specificity ~ 1 + (1|topic) + (1|style)",
         ),
+        _VERDICTS,
     ),
     "judge_error_nested": (
         "judge_error",
@@ -97,9 +107,16 @@ FORMULAS: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "sensitivity ~ 1 + (1|topic) + (1|system)",
             "specificity ~ 1 + (1|topic) + (1|system)",
         ),
+        _VERDICTS,
     ),
-    "judge_panel_nested": ("judge_panel", ("label ~ 1 + log(length) + (1|topic) + (1|system:topic)",)),
+    "judge_panel_nested": ("judge_panel", ("label ~ 1 + log(length) + (1|topic) + (1|system:topic)",), _VERDICTS),
+    "verdict_agreement_groups": ("verdict_agreement", ("agreement ~ 1 + style + (style|topic)",), _PAIRS),
 }
+
+
+def calibrated_on(name: str) -> tuple[str, tuple[str, ...], str]:
+    """Of a registered model, or one of `FORMULAS`: the registered name, its formulas, and the kind of small table."""
+    return FORMULAS[name] if name in FORMULAS else (name, (), KIND_OF_MODEL[name])
 
 
 def table_kinds() -> tuple[str, ...]:

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 RATES = ("accuracy", "sensitivity", "specificity")
 #: What may have one before all judges together: P(right | votes).
 LABEL = "label"
+#: What may have one in an audit: P(people agree with a verdict).
+AGREEMENT = "agreement"
 #: The column that says whose answer it is.
 SYSTEM = "system"
 #: Functions of a column.
 FUNCTIONS = ("log", "sqrt", "logit")
 _CALL = re.compile(rf"(?<![\w.`])({'|'.join(FUNCTIONS)})\(\s*(\w+|`[^`]+`)\s*\)")
-_EXAMPLE = "'sensitivity ~ 1 + length + (1|topic)'"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Term:
 class Formula:
     """The formula of one rate.
 
-    rate: One of `RATES`, or `LABEL`.
+    rate: One of `RATES`, `LABEL` or `AGREEMENT`.
     right: What `formulae` reads, without calls.
     common, grouped: Its terms.
     """
@@ -80,7 +81,7 @@ class Formula:
 
 
 @functools.cache
-def read_formula(text: str) -> Formula:
+def read_formula(text: str, *, rates: tuple[str, ...] = (*RATES, LABEL)) -> Formula:
     """The formula that a text represents.
 
     Parameters
@@ -89,6 +90,8 @@ def read_formula(text: str) -> Formula:
         A rate, ``~``, and terms as in R's lme4: columns, ``a:b``, ``a*b``, ``(1|group)``, ``(length|group)``,
         ``0 +`` without an intercept; ``log``, ``sqrt`` and ``logit`` of a column; names with spaces in
         backticks.
+    rates : tuple of str
+        What may stand before ``~``.
 
     Raises
     ------
@@ -103,29 +106,29 @@ def read_formula(text: str) -> Formula:
     """
     left, tilde, right = text.partition("~")
     rate = left.strip()
-    known = (*RATES, LABEL)
-    if not right.strip() or rate not in known:
-        hint = did_you_mean(rate, known) if tilde else ""
-        raise UsageError(f"formula {text!r}: write a rate ({', '.join(known)}){hint}, ~ and terms, as in {_EXAMPLE}")
+    example = f"'{AGREEMENT if AGREEMENT in rates else RATES[1]} ~ 1 + length + (1|topic)'"
+    if not right.strip() or rate not in rates:
+        hint = did_you_mean(rate, rates) if tilde else ""
+        what = f"a rate ({', '.join(rates)}){hint}" if len(rates) > 1 else AGREEMENT
+        raise UsageError(f"formula {text!r}: write {what}, ~ and terms, as in {example}")
     quoted = _CALL.sub(lambda call: f"`{call[1]}({call[2].strip('`')})`", right.strip())
-    common, grouped = _terms(text, quoted)
+    common, grouped = _terms(text, quoted, example)
     found = Formula(rate, quoted, common, grouped)
     for names in ([term.name for term in part] for part in (common, grouped)):
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(f"formula {text!r}: two terms are called {twice[0]!r} in names of priors: rename a column")
     if found.levels is None:
-        raise UsageError(
-            f"formula {text!r}: it has no level: add 1 (one for all) or 0 + {SYSTEM} (one for each system)"
-        )
+        by_system = "" if AGREEMENT in rates else f" (one for all) or 0 + {SYSTEM} (one for each system)"
+        raise UsageError(f"formula {text!r}: it has no level: add 1{by_system}")
     return found
 
 
-def _terms(text: str, quoted: str) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+def _terms(text: str, quoted: str, example: str) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
     from formulae import model_description
     from formulae.parser import ParseError
     from formulae.scanner import ScanError
 
-    wrong = f"formula {text!r}: it is not a formula, such as {_EXAMPLE}"
+    wrong = f"formula {text!r}: it is not a formula, such as {example}"
     if "**" in quoted or '"' in quoted or "'" in quoted:
         raise UsageError(f"{wrong}: write products out (a*b), and names with spaces in backticks")
     try:

@@ -47,6 +47,15 @@ class AuditOptions(QuestionOptions):
         Sequence[str],
         Option("Further numeric column; may be given more than once.", flag="--feature", metavar="<column>"),
     ] = ()
+    formula: Annotated[
+        Sequence[str],
+        Option(
+            "What else agreement depends on, in R's notation: 'agreement ~ 1 + style + (1|topic)', with (1|topic) for "
+            "groups that pool.",
+            metavar="<formula>",
+            recorded="given",
+        ),
+    ] = ()
     components: Annotated[int, Option("Most principal directions of the embeddings.", least=0)] = 32
     embeddings: Annotated[
         Any, Option("As in `read_pairs`, where ``pairs`` is not a `Pairs`.", flag="", recorded="never")

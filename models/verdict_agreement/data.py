@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.model import Data
-from bayesjudge.models.verdict_agreement.features import BLOCKS, features
+from bayesjudge.models.verdict_agreement.features import features
 
 if TYPE_CHECKING:
+    from bayesjudge.effects import Formula
     from bayesjudge.tables import Pairs
 
 
@@ -21,16 +22,23 @@ NO_CATEGORY = "(none)"
 
 
 def prepare(
-    pairs: Pairs, *, positives: bool, reviewed: float | str | None, components: int, extra: Sequence[str]
+    pairs: Pairs,
+    *,
+    positives: bool,
+    reviewed: float | str | None,
+    components: int,
+    extra: Sequence[str],
+    formula: Formula | None = None,
 ) -> Data:
     """Data of `verdict_agreement`, one row a pair in the order of `Pairs.rank`."""
     problems = _problems(pairs)
     if problems:
         raise InputError(problems)
-    found = features(pairs, components=components, extra=extra)
+    found = features(pairs, components=components, extra=extra, formula=formula)
     of, frame = found.of, pairs.frame.iloc[found.of.first]
     # Pairs in an order that their data decide: equal logs then give equal draws.
     x, vote, rows = found.x[of.order], of.vote[of.order], frame.iloc[of.order]
+    members = found.members[of.order].astype(np.int8)
     verified, agrees = pairs.verified[of.first][of.order], pairs.agrees[of.first][of.order]
     share = _reviewed(pairs, reviewed)[of.first][of.order] if positives else np.ones(len(rows))
     agreed, used = agrees == 1, verified
@@ -60,6 +68,8 @@ def prepare(
             "vote_other": vote[other],
             "category_other": code[other],
             "reviewed_other": missed[other],
+            "member": members[used],
+            "member_other": members[other],
             "block": np.searchsorted(blocks, found.block).astype(np.int64),
         },
         dims={
@@ -73,13 +83,16 @@ def prepare(
             "vote_other": ("other",),
             "category_other": ("other",),
             "reviewed_other": ("other",),
+            "member": ("pair", "group"),
+            "member_other": ("other", "group"),
             "block": ("feature",),
         },
         coords={
             "pair": tuple(items[used]),
             "feature": found.names,
             "other": tuple(items[other]),
-            "block": tuple(BLOCKS[b] for b in blocks),
+            "block": tuple(found.kinds[b] for b in blocks),
+            "group": found.groups,
             "category_name": tuple(names),
         },
         observed="agreements",

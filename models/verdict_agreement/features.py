@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from bayesjudge.counts.pairs import Directions, Presentations, directions, presentations
 from bayesjudge.errors import UsageError
+from bayesjudge.models.verdict_agreement.formulas import Column, columns_of
 from bayesjudge.tables.pairs import SAME_AS
 
 if TYPE_CHECKING:
+    from bayesjudge.effects import Formula
     from bayesjudge.tables import Pairs
 
 
@@ -44,7 +46,13 @@ class Features:
     names : tuple of str (k,)
         One name a feature.
     block : int array (k,)
-        Place of each feature's block in `BLOCKS`.
+        Place of each feature's block in ``kinds``.
+    kinds : tuple of str
+        `BLOCKS`, then those of a formula.
+    groups : tuple of str (g,)
+        Levels of the groups of a formula, such as ``topic=law``.
+    members : bool array (p, g)
+        Which pairs are of them.
     warnings : tuple of str
         What was left out or filled in.
     """
@@ -53,20 +61,26 @@ class Features:
     x: NDArray[np.float64]
     names: tuple[str, ...]
     block: NDArray[np.int64]
+    kinds: tuple[str, ...]
+    groups: tuple[str, ...]
+    members: NDArray[np.bool_]
     warnings: tuple[str, ...] = ()
 
     @property
     def blocks(self) -> tuple[str, ...]:
         """Name of each feature's block."""
-        return tuple(BLOCKS[code] for code in self.block)
+        return tuple(self.kinds[code] for code in self.block)
 
 
-def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -> Features:
+def features(
+    pairs: Pairs, *, components: int = 32, extra: Sequence[str] = (), formula: Formula | None = None
+) -> Features:
     """Features of every pair of a table.
 
     ``pairs`` are of one judge; ``components`` is the number of principal directions at most. Further numeric
     columns are named in ``extra``: ``"style"`` also represents ``style_a`` and ``style_b``, whose difference
-    is turned the way the judge chose; `UsageError` where there is no such column or it is not numeric.
+    is turned the way the judge chose; `UsageError` where there is no such column or it is not numeric. A
+    ``formula`` adds numbers, and groups whose effects pool.
 
     Notes
     -----
@@ -81,36 +95,46 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
     """
     ranked = np.argsort(pairs.rank)
     # Sums in one order whatever the table's, so that equal logs give equal digits.
-    names, rows, block, warnings = _of_rows(pairs.take(ranked), components, extra)
+    ordered = pairs.take(ranked)
+    columns, warnings = _of_rows(ordered, components, extra)
+    sign = np.where(ordered.prefers_a, 1.0, -1.0)
+    columns += columns_of(ordered.frame, formula, sign, block=BLOCKS[0]) if formula else []
+    names = [column.name for column in columns]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"two features are called {twice[0]!r}: name it once, as a feature or in the formula")
+    rows = np.column_stack([column.values for column in columns]) if columns else np.zeros((len(pairs), 0))
     of = presentations(pairs)
     x = of.mean(of.side[:, None] * rows[pairs.rank])
     tells = ~_constant(x, of.vote)
-    kept = tuple(names[k] for k in np.flatnonzero(tells))
-    code = np.array(block, dtype=np.int64)[tells]
-    return Features(of=of, x=x[:, tells], names=kept, block=code, warnings=tuple(warnings))
+    kinds = (*BLOCKS, *(term.name for term in (formula.grouped if formula else ())))
+    grouped = [k for k, column in enumerate(columns) if column.group]
+    return Features(
+        of=of,
+        x=x[:, tells],
+        names=tuple(names[k] for k in np.flatnonzero(tells)),
+        block=np.array([kinds.index(column.block) for column in columns], dtype=np.int64)[tells],
+        kinds=kinds,
+        groups=tuple(str(columns[k].group) for k in grouped),
+        members=rows[pairs.rank][of.first][:, grouped] > 0,
+        warnings=tuple(warnings),
+    )
 
 
-def _of_rows(
-    pairs: Pairs, components: int, extra: Sequence[str]
-) -> tuple[list[str], NDArray[np.float64], list[int], list[str]]:
-    """Names, values (n, k) and blocks of every verdict's features, and what was left out or filled in."""
+def _of_rows(pairs: Pairs, components: int, extra: Sequence[str]) -> tuple[list[Column], list[str]]:
+    """Every verdict's features, and what was left out or filled in."""
     turned = directions(pairs)
     components, warnings = _carried(pairs, components)
-    names: list[str] = []
-    columns: list[NDArray[np.float64]] = []
-    block: list[int] = []
+    columns: list[Column] = []
     for name, values in _scalars(pairs, turned, extra):
         column, messages = _standard(values, name)
         warnings += messages
         if column is not None:
-            names, columns, block = [*names, name], [*columns, column], [*block, 0]
-    for code, part in enumerate((_categories(pairs), _strengths(pairs), _principal(turned, components)), 1):
-        found = list(part)
-        names += [name for name, _ in found]
-        columns += [column for _, column in found]
-        block += [code] * len(found)
-    x = np.column_stack(columns) if columns else np.zeros((len(pairs), 0))
-    return names, x, block, warnings
+            columns.append(Column(BLOCKS[0], name, column))
+    for block, part in zip(
+        BLOCKS[1:], (_categories(pairs), _strengths(pairs), _principal(turned, components)), strict=True
+    ):
+        columns += [Column(block, name, column) for name, column in part]
+    return columns, warnings
 
 
 def _constant(x: NDArray[np.float64], vote: NDArray[np.float64]) -> NDArray[np.bool_]:

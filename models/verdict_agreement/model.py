@@ -39,25 +39,27 @@ from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.verdict_agreement import data as verdict_agreement_data
 from bayesjudge.models.verdict_agreement import results
 from bayesjudge.models.verdict_agreement.block_logistic import BlockLogistic, fit_blocks
-from bayesjudge.models.verdict_agreement.features import Features, features
+from bayesjudge.models.verdict_agreement.features import BLOCKS, Features, features
+from bayesjudge.models.verdict_agreement.formulas import FAMILIES, formula_of, slots_of
 from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from bayesjudge.effects import Formula
     from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Pairs
 
 
 LABELS = ("both", "positives")
 #: k of a block's scale, by the family of its prior.
-FREEDOM = {"HalfNormal": 1, "Rayleigh": 2}
+FREEDOM = dict(zip(FAMILIES, (1, 2), strict=True))
 _LEARNED = "its effect is estimated; it may be nothing"
 SLOTS: Mapping[str, Slot] = {
     "intercept": Slot("Normal(0, 1.5)", "logits", "consistency from .05 to .95", families=("Normal",)),
     **{
-        f"{block}_spread": Slot(prior, "logits", reason, families=tuple(FREEDOM))
+        f"{block}_spread": Slot(prior, "logits", reason, families=FAMILIES)
         for block, prior, reason in (
             ("scalar", "HalfNormal(0.5)", _LEARNED),
             ("category", "Rayleigh(0.5)", "question types are known to differ"),
@@ -83,6 +85,8 @@ class VerdictAgreement(GenerativeModel):
         Most principal directions of the embeddings.
     extra : tuple of str
         Further feature columns; see `features.features`.
+    formulas : tuple of str
+        At most one: ``agreement ~ 1 + style + (1|topic)``, features besides those that are always there.
 
     Raises
     ------
@@ -99,6 +103,7 @@ class VerdictAgreement(GenerativeModel):
     reviewed: float | str | None = None
     components: int = 32
     extra: tuple[str, ...] = ()
+    formulas: tuple[str, ...] = ()
 
     exchangeable = ("z",)
 
@@ -117,12 +122,17 @@ class VerdictAgreement(GenerativeModel):
             )
         if self.components < 0:
             raise UsageError(f"components must be at least 0, got {self.components}")
+        formula_of(self.formulas, BLOCKS)
         super().__post_init__()
+
+    @property
+    def _formula(self) -> Formula | None:
+        return formula_of(self.formulas, BLOCKS)
 
     @property
     def priors(self) -> Mapping[str, Slot]:
         """Of the base rate, and of each block's τ."""
-        return SLOTS
+        return {**SLOTS, **slots_of(self._formula)}
 
     def block_priors(self, data: Data) -> tuple[Any, NDArray[np.float64]]:
         """Scale s and freedom k of the prior of each block's τ, (blocks,)."""
@@ -132,8 +142,8 @@ class VerdictAgreement(GenerativeModel):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """In the label: which labels were recorded."""
-        return (self.labels,)
+        """In the label: which labels were recorded, and the formula."""
+        return (self.labels, *([str(self._formula).replace(" ", "")] if self._formula else []))
 
     def prepare(self, table: Pairs) -> Data:
         """Features of every pair, and what people said of some."""
@@ -143,11 +153,12 @@ class VerdictAgreement(GenerativeModel):
             reviewed=self.reviewed,
             components=self.components,
             extra=self.extra,
+            formula=self._formula,
         )
 
     def features(self, pairs: Pairs) -> Features:
         """What is known of every pair before people look at it, and the block of each feature."""
-        return features(pairs, components=self.components, extra=self.extra)
+        return features(pairs, components=self.components, extra=self.extra, formula=self._formula)
 
     def fit_quickly(self, data: Data, rows: NDArray[np.bool_]) -> BlockLogistic:
         """The empirical-Bayes form of the posterior from some of the verified pairs, in milliseconds."""

@@ -25,7 +25,7 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     """Quantities of `VerdictAgreement`.
 
     ``consistency``: share of the unverified verdicts that people would agree with, a pair's verdicts counted
-    as one, over all and by category (where people verified every pair, of all pairs);
+    as one, over all, by category and by groups of a formula (where people verified every pair, of all pairs);
     ``effect``: change in the log odds of agreement for one standard deviation (or one category, one
     model's strength); ``spread``: scale τ of each block of effects.
     """
@@ -50,7 +50,7 @@ def effects(posterior: xr.Dataset, data: Data) -> xr.DataArray:
 
 
 def consistency(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] | None = None) -> xr.DataArray:
-    """Draws of the expected consistency of the unverified verdicts, over all and by category.
+    """Draws of the expected consistency of the unverified verdicts, over all, by category and by a formula's groups.
 
     Where nobody left anything unverified, of all pairs (unit ``verified``).
 
@@ -67,6 +67,7 @@ def consistency(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] 
     named = {name: codes == k for k, name in enumerate(data.coords["category_name"]) if (codes == k).any()}
     all_of_them = "unverified" if kind == "other" else "verified"
     groups = {all_of_them: np.ones(len(codes), dtype=bool), **(named if len(named) > 1 else {})}
+    groups |= _members(np.asarray(data["member_other" if kind == "other" else "member"]), data)
     n = {name: int(mine.sum()) for name, mine in groups.items()}
     total: dict[str, Any] = dict.fromkeys(groups, 0.0)
     for rows, agree in _in_blocks(posterior, data, kind):
@@ -77,6 +78,11 @@ def consistency(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] 
     shares = np.stack([total[name] / n[name] for name in groups], axis=-1)
     draws = xr.DataArray(shares, dims=("chain", "draw", "unit"), coords={"unit": list(groups)})
     return quantity(draws, n=n, headline=[all_of_them])
+
+
+def _members(members: NDArray[Any], data: Data) -> dict[str, NDArray[np.bool_]]:
+    """Rows of every level of a formula's groups that has any."""
+    return {name: mine > 0 for name, mine in zip(data.coords["group"], members.T, strict=True) if mine.any()}
 
 
 def trust(posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
@@ -127,6 +133,7 @@ def _overall(sample: Any, data: Data) -> dict[str, Any]:
 def _by_category(sample: Any, data: Data) -> dict[str, Any]:
     code, looked = np.asarray(data["category"]), np.asarray(data["looks"]) > 0
     masks = {name: looked & (code == k) for k, name in enumerate(data.coords["category_name"])}
+    masks |= {name: looked & mine for name, mine in _members(np.asarray(data["member"]), data).items()}
     return {name: _rate(sample, mine, data) for name, mine in masks.items() if mine.any()}
 
 

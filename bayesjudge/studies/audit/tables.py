@@ -38,7 +38,11 @@ ABOUT = {"share": "share s of partial optimal transport", "verified": "share of 
 def agreement_model(options: AuditOptions) -> VerdictAgreement:
     """The model of human agreement."""
     model = VerdictAgreement(
-        labels=options.labels, reviewed=options.reviewed, components=options.components, extra=tuple(options.features)
+        labels=options.labels,
+        reviewed=options.reviewed,
+        components=options.components,
+        extra=tuple(options.features),
+        formulas=tuple(options.formula),
     )
     return believing(model, options)
 
