@@ -19,7 +19,7 @@ from bayesjudge.cli.judge import judge
 from bayesjudge.cli.next import next_
 from bayesjudge.cli.panels import Command
 from bayesjudge.cli.questions import command
-from bayesjudge.cli.running import TYPED
+from bayesjudge.cli.running import TYPED, say
 from bayesjudge.cli.simulate import simulate
 from bayesjudge.options import AccuracyOptions, AuditOptions, CompareOptions, EloOptions, ReliabilityOptions
 
@@ -75,4 +75,8 @@ def main(argv: list[str] | None = None) -> Any:
     # A command ends before its garbage matters: to look for it after every 700 objects is a twelfth of its time.
     gc.set_threshold(50_000, 20, 20)
     TYPED.set(sys.argv[1:] if argv is None else argv)
-    return app(argv)
+    try:
+        return app(argv)
+    except OSError as error:  # of a help page or the version, on a full disk
+        say(f"cannot write or read: {error}")
+        sys.exit(2)

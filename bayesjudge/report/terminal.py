@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Columns of text where there is no terminal to ask.
 PAGE_WIDTH = 120
+#: Units and reasons that are named beneath a table.
+_MOST_UNITS, _MOST_REASONS = 4, 4
 
 
 def show_answer(answer: Comparison, *, every: bool = False, console: Console | None = None) -> None:
@@ -141,6 +143,24 @@ def interval_cell(row: Any, spec: str = ".3f") -> str:
     *values, spec = rounded(row, spec)
     point, lower, upper = (figure(value, spec) for value in values)
     return escape(f"{point} [{lower}, {upper}]")
+
+
+def why_undefined(rows: pd.DataFrame) -> str | None:
+    """A line for each reason why estimates are undefined, with the units that it is about.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"unit": ["a", "b"], "point": [math.nan, 0.5], "note": ["no votes", ""]})
+    >>> why_undefined(rows)
+    'undefined for a: no votes'
+    """
+    lost = rows[rows["point"].isna() & (rows["note"] != "")]
+    lines = []
+    for note, mine in lost.groupby("note", sort=False):
+        units = list(map(str, dict.fromkeys(mine["unit"])))
+        more = f" and {len(units) - _MOST_UNITS} more" if len(units) > _MOST_UNITS else ""
+        lines.append(escape(f"undefined for {', '.join(units[:_MOST_UNITS])}{more}: {note}"))
+    return "\n".join(lines[:_MOST_REASONS]) or None
 
 
 def figure(value: float, spec: str = ".3f") -> str:

@@ -100,3 +100,16 @@ def test_an_answer_that_cannot_be_printed_is_written_all_the_same(tmp_path: Path
     assert done.returncode == 2
     assert done.stderr == "bayesjudge: cannot print the answer: No space left on device\n"
     assert (tmp_path / "out" / "answer.json").is_file()
+
+
+@LINUX
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_what_cannot_be_printed_is_one_line(option: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "bayesjudge", option]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        2,
+        "bayesjudge: cannot write or read: [Errno 28] No space left on device",
+    )
+    assert "Traceback" not in done.stderr

@@ -216,6 +216,18 @@ def test_a_wrong_option_is_one_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_star_has_its_leaderboard_and_the_reasons_for_what_is_undefined(tmp_path: Path) -> None:
+    """One model in every battle: without its votes nothing links the others."""
+    frame = simulate_battles(seed=2, design=BattleDesign(battles=600)).battles.frame
+    path = tmp_path / "star.csv"
+    frame[(frame["model_a"] == "m0") | (frame["model_b"] == "m0")].to_csv(path, index=False)
+    result = run("elo", path, "--held-out", "all", "--quiet")
+    assert result.exit_code == 0, result.stderr
+    reason = "undefined for m0: not predicted: no figure by human votes: its battles are the only link"
+    assert reason in " ".join(result.stdout.split())
+
+
+@pytest.mark.slow
 def test_people_and_judges_from_file_to_page(tmp_path: Path) -> None:
     strengths = tuple(np.linspace(1, -1, 8).tolist())
     design = BattleDesign(strengths=strengths, battles=2500, judges=1, slope=1.2, deviation=0.1, without_votes=("m7",))

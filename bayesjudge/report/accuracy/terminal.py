@@ -14,7 +14,7 @@ from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.report.accuracy.headline import PANEL, accuracies, headline
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.reading import estimand_in, quality_rows
-from bayesjudge.report.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name
+from bayesjudge.report.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name, why_undefined
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def _differences(answer: Comparison, width: int) -> list[Table]:
     last = ("P(> 0)", shares) if usable(answer) else None
     title = f"{_title(answer, 'difference')}, {percent(answer)} intervals"
     table = _side_by_side(answer, rows, title, "difference", width=width, last=last)
-    hidden = len(order) - MOST_PAIRS
-    table.caption = f"{hidden} smaller differences not shown" if hidden > 0 else None
+    if (hidden := len(order) - MOST_PAIRS) > 0:
+        table.caption = f"{hidden} smaller differences not shown"
     return [table]
 
 
@@ -129,6 +129,7 @@ def _side_by_side(
     methods = _main_methods(answer, rows, most=max(room // CELL, 1))
     headings = ["truth"] * truth + methods + ([last[0]] if last else [])
     table = empty_table(title, [first], headings, doubtful=not usable(answer))
+    table.caption = why_undefined(rows[rows["method"].isin(methods)])
     for (unit, group), mine in rows.groupby(["unit", "group"], sort=False):
         by = mine.drop_duplicates("method").set_index("method")
         cells = [f"{by['truth'].iloc[0]:.3f}"] * truth

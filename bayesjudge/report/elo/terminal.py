@@ -13,7 +13,7 @@ from rich.table import Table
 from bayesjudge.estimates.table import method_words
 from bayesjudge.report.elo.headline import headline, named_methods
 from bayesjudge.report.lead import counted
-from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
+from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent, why_undefined
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     headings = [*(["truth"] if truth else []), *columns, last]
     title = f"Elo {scale}, {percent(answer)} intervals"
     table = empty_table(title, ["model"], headings, doubtful=not answer.gate.passed)
+    table.caption = why_undefined(rows[rows["column"].isin(columns)])
     cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
     known = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
     draws = rows.dropna(subset=["ess"]).drop_duplicates("unit").set_index("unit")["ess"].to_dict()
@@ -112,6 +113,7 @@ def _held_out(answer: Comparison, width: int) -> list[Table]:
     table = empty_table(
         f"Held out: Elo by votes that were hidden, {percent(answer)} intervals", ["model"], ["votes", *columns]
     )
+    table.caption = why_undefined(rows[rows["column"].isin(columns)])
     for model, mine in rows.groupby("unit", sort=False):
         by = mine.drop_duplicates("column").set_index("column")
         truth = mine["truth"].dropna()
