@@ -11,7 +11,7 @@ from bayesjudge.cli import main
 
 def run() -> None:
     """Run the command, and end without taking apart what the system frees at once: an eleventh of a demo's time."""
-    # Arrow's own pool keeps what it frees: of 190 MB of JSON Lines, a fifth of all that the command holds.
+    # Arrow's own pool keeps what it frees: of 190 MB of JSON Lines, a sixth of all that the command holds.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     status: list[int] = []
     # What is registered first is called last, when every thread has ended and every file is closed.

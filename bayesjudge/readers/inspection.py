@@ -103,7 +103,7 @@ def _named(frame: pd.DataFrame) -> dict[str, Any]:
     per_item = known.groupby(items[0])["model"].nunique() if models == ["model"] and items else pd.Series()
     every = _names(frame, *models)
     return {
-        "items": int(codes[items[0]].max() + 1) if items else 0,
+        "items": int(codes[items[0]].to_numpy().max(initial=-1)) + 1 if items else 0,
         "answers": len(answers),
         "models": every,
         "judges": _names(frame, "judge"),

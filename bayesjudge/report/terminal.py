@@ -160,7 +160,9 @@ def why_undefined(rows: pd.DataFrame) -> str | None:
         units = list(map(str, dict.fromkeys(mine["unit"])))
         more = f" and {len(units) - _MOST_UNITS} more" if len(units) > _MOST_UNITS else ""
         lines.append(escape(f"undefined for {', '.join(units[:_MOST_UNITS])}{more}: {note}"))
-    return "\n".join(lines[:_MOST_REASONS]) or None
+    if (unnamed := len(lines) - _MOST_REASONS) > 0:
+        lines[_MOST_REASONS:] = [f"undefined for {unnamed} more reasons: the notes of --json, --out and the report"]
+    return "\n".join(lines) or None
 
 
 def figure(value: float, spec: str = ".3f") -> str:

@@ -27,7 +27,7 @@ _POINTS = 48
 _FURTHEST = 12.0
 #: More than any quadratic form: what keeps a bordered matrix positive definite.
 _BORDER = 1e12
-#: Numbers in an array of covariances: 1 MB, which a core's cache holds, takes a fifth less time than 32 MB.
+#: Numbers in an array of covariances: 1 MB, which a core's cache holds, takes an eighth less time than 32 MB.
 _AT_A_TIME = 150_000
 
 

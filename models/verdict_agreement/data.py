@@ -38,7 +38,6 @@ def prepare(
     of, frame = found.of, pairs.frame.iloc[found.of.first]
     # Pairs in an order that their data decide: equal logs then give equal draws.
     x, vote, rows = found.x[of.order], of.vote[of.order], frame.iloc[of.order]
-    members = found.members[of.order].astype(np.int8)
     verified, agrees = pairs.verified[of.first][of.order], pairs.agrees[of.first][of.order]
     share = _reviewed(pairs, reviewed)[of.first][of.order] if positives else np.ones(len(rows))
     agreed, used = agrees == 1, verified
@@ -56,36 +55,31 @@ def prepare(
     other = ~verified
     # Where both kinds of labels are recorded, not having been reviewed says nothing.
     missed = np.where(vote != 0, share, 0.0) if positives else np.zeros(len(rows))
+    shared: dict[str, tuple[Any, tuple[str, ...]]] = {
+        "x": (x, ("feature",)),
+        "vote": (vote, ()),
+        "category": (code, ()),
+        "member": (found.members[of.order].astype(np.int8), ("group",)),
+    }
+    kinds = {"": ("pair", used), "_other": ("other", other)}
     return Data(
         arrays={
             "agreements": agreed[used].astype(np.int64),
             "looks": np.ones(int(used.sum()), np.int64),
-            "x": x[used],
-            "vote": vote[used],
-            "category": code[used],
             "reviewed": share[used],
-            "x_other": x[other],
-            "vote_other": vote[other],
-            "category_other": code[other],
             "reviewed_other": missed[other],
-            "member": members[used],
-            "member_other": members[other],
             "block": np.searchsorted(blocks, found.block).astype(np.int64),
+            **{
+                f"{name}{end}": all_of[mine] for end, (_, mine) in kinds.items() for name, (all_of, _) in shared.items()
+            },
         },
         dims={
             "agreements": ("pair",),
             "looks": ("pair",),
-            "x": ("pair", "feature"),
-            "vote": ("pair",),
-            "category": ("pair",),
             "reviewed": ("pair",),
-            "x_other": ("other", "feature"),
-            "vote_other": ("other",),
-            "category_other": ("other",),
             "reviewed_other": ("other",),
-            "member": ("pair", "group"),
-            "member_other": ("other", "group"),
             "block": ("feature",),
+            **{f"{name}{end}": (axis, *more) for end, (axis, _) in kinds.items() for name, (_, more) in shared.items()},
         },
         coords={
             "pair": tuple(items[used]),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.counts.pairs import Directions, Presentations, directions, presentations
 from bayesjudge.errors import UsageError
-from bayesjudge.models.verdict_agreement.formulas import Column, columns_of
+from bayesjudge.models.verdict_agreement.formulas import Column, columns_of, numeric, turned
 from bayesjudge.tables.pairs import SAME_AS
 
 if TYPE_CHECKING:
@@ -194,11 +194,7 @@ def _extra(frame: Any, name: str, sign: NDArray[np.float64]) -> NDArray[np.float
             f"no feature {name!r}: the table has neither that column nor {sides[0]!r} with "
             f"{sides[1]!r}; it has {list(frame.columns)}"
         )
-    try:
-        values = [frame[column].to_numpy(dtype=float, na_value=np.nan) for column in wanted]
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"feature {name!r} is not numeric ({error}); give numbers") from error
-    return values[0] if len(values) == 1 else np.asarray(sign * (values[0] - values[1]))
+    return numeric(frame[name], name) if name in frame else turned(frame, name, sign)
 
 
 def _standard(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.float64] | None, list[str]]:

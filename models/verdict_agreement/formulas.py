@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Families of a block's scale.
-FAMILIES = ("HalfNormal", "Rayleigh")
-_GROUPS = Slot("Rayleigh(0.5)", "logits", "groups that are named are known to differ", families=FAMILIES)
-_SLOPES = Slot("HalfNormal(0.5)", "logits", "an effect may well be the same in every group", families=FAMILIES)
+#: k of a block's scale, by the family of its prior.
+FREEDOM = {"HalfNormal": 1, "Rayleigh": 2}
+_GROUPS = Slot("Rayleigh(0.5)", "logits", "groups that are named are known to differ", families=tuple(FREEDOM))
+_SLOPES = Slot("HalfNormal(0.5)", "logits", "an effect may well be the same in every group", families=tuple(FREEDOM))
 
 
 class Column(NamedTuple):
@@ -77,14 +77,20 @@ def columns_of(frame: pd.DataFrame, formula: Formula, sign: NDArray[np.float64],
 
 
 def _turned(frame: pd.DataFrame, formula: Formula, sign: NDArray[np.float64]) -> pd.DataFrame:
-    """The table, with a difference turned the way the judge chose for every X of which there are X_a and X_b alone."""
-    there: dict[str, Any] = {}
-    for name in formula.columns:
-        sides = [f"{name}_a", f"{name}_b"]
-        if name not in frame and set(sides) <= set(frame.columns):
-            try:
-                a, b = (frame[side].to_numpy(dtype=float, na_value=np.nan) for side in sides)
-            except (TypeError, ValueError) as error:
-                raise UsageError(f"{name} in a formula: {' or '.join(sides)} is not numeric ({error})") from error
-            there[name] = sign * (a - b)
-    return frame.assign(**there)
+    """The table, with a column X turned the way the judge chose for each X_a and X_b that a formula calls X."""
+    sided = [name for name in formula.columns if name not in frame and {f"{name}_a", f"{name}_b"} <= set(frame.columns)]
+    return frame.assign(**{name: turned(frame, name, sign) for name in sided})
+
+
+def turned(frame: pd.DataFrame, name: str, sign: NDArray[np.float64]) -> NDArray[np.float64]:
+    """X of the response that the judge chose less X of the other, from the columns X_a and X_b."""
+    a, b = (numeric(frame[f"{name}_{side}"], name) for side in "ab")
+    return sign * (a - b)
+
+
+def numeric(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
+    """Numbers of a feature of that name, NaN where missing."""
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"feature {name!r} is not numeric ({error}); give numbers") from error

@@ -40,7 +40,7 @@ from bayesjudge.models.verdict_agreement import data as verdict_agreement_data
 from bayesjudge.models.verdict_agreement import results
 from bayesjudge.models.verdict_agreement.block_logistic import BlockLogistic, fit_blocks
 from bayesjudge.models.verdict_agreement.features import BLOCKS, Features, features
-from bayesjudge.models.verdict_agreement.formulas import FAMILIES, formula_of, slots_of
+from bayesjudge.models.verdict_agreement.formulas import FREEDOM, formula_of, slots_of
 from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
@@ -53,13 +53,11 @@ if TYPE_CHECKING:
 
 
 LABELS = ("both", "positives")
-#: k of a block's scale, by the family of its prior.
-FREEDOM = dict(zip(FAMILIES, (1, 2), strict=True))
 _LEARNED = "its effect is estimated; it may be nothing"
 SLOTS: Mapping[str, Slot] = {
     "intercept": Slot("Normal(0, 1.5)", "logits", "consistency from .05 to .95", families=("Normal",)),
     **{
-        f"{block}_spread": Slot(prior, "logits", reason, families=FAMILIES)
+        f"{block}_spread": Slot(prior, "logits", reason, families=tuple(FREEDOM))
         for block, prior, reason in (
             ("scalar", "HalfNormal(0.5)", _LEARNED),
             ("category", "Rayleigh(0.5)", "question types are known to differ"),

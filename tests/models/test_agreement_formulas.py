@@ -97,6 +97,7 @@ def test_the_question_takes_it_and_shows_each_group() -> None:
     [
         (("trust ~ 1",), "write agreement, ~ and terms, as in 'agreement ~ 1"),
         (("agreement ~ 0 + style",), "it has no level: add 1"),
+        (("agreement ~ 0 + system",), "it has no level: add 1"),
         (("agreement ~ 1", "agreement ~ 1 + style"), "2 formulas of agreement: give one"),
         (("agreement ~ 1 + (1|category)",), "'category' is a block of features already: rename the column"),
         (("agreement ~ 1 + topic",), r"topic is not numeric: write \(1\|topic\), whose levels pool"),
@@ -141,5 +142,5 @@ def test_intervals_of_groups_hold_what_is_so() -> None:
     for k, true in enumerate(truth):
         rows = model.estimates(fits.posterior(k), fits.data[k]).frame.set_index("unit")
         inside += [rows.loc[name, "lower"] <= p <= rows.loc[name, "upper"] for name, p in true.items()]
-    # 360 rows, six a log: the standard error is .012 where they are independent.
+    # 360 rows, six a log: three standard errors are .035 where they are independent.
     assert 0.91 <= np.mean(inside) <= 0.985

@@ -109,7 +109,8 @@ def _differences(answer: Comparison, width: int) -> list[Table]:
     title = f"{_title(answer, 'difference')}, {percent(answer)} intervals"
     table = _side_by_side(answer, rows, title, "difference", width=width, last=last)
     if (hidden := len(order) - MOST_PAIRS) > 0:
-        table.caption = f"{hidden} smaller differences not shown"
+        undefined = [str(table.caption)] if table.caption else []
+        table.caption = "\n".join([f"{hidden} smaller differences not shown", *undefined])
     return [table]
 
 
