@@ -2,13 +2,14 @@
 
 The posterior of all data is explored first: a Student-t of its mean and covariance is what the leave-one-out
 folds draw from, who differ from it by one model's votes. Whether that was good enough for a fold is for its
-weights to say (k̂, Vehtari et al. 2024); where it was not, its own weights move the proposal.
+weights to say (k̂, Vehtari et al. 2024); where it was not, its own weights give further proposals.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,13 @@ from bayesjudge.models.judge_elo.marginal import Marginal, Priors, combined, fin
 from bayesjudge.models.judge_elo.scales import joint_scale
 
 type Floats = NDArray[np.float64]
-#: Draws for each hyperparameter, and degrees of freedom of the proposal.
-DRAWS, FREEDOM = 48, 7.0
-#: Rounds of proposals at most, and when no further one is needed.
-_ROUNDS, _GOOD_K, _GOOD_SHARE = 6, 0.5, 0.4
+#: Draws for each hyperparameter.
+DRAWS = 48
+#: Degrees of freedom of a first proposal, and of those that follow: logarithms of small spreads have a long tail.
+FREEDOM, HEAVIER = 7.0, 2.0
+#: Rounds of proposals at most, and when no further one is needed: evenly spread draws of one good proposal, or as many
+#: effective ones of several as the first round has.
+_ROUNDS, _GOOD_K, _GOOD_SHARE = 6, 0.4, 0.4
 #: Likely hyperparameters that expectations are taken over.
 _POINTS = 48
 #: Largest logarithm of a scale, and logit.
@@ -67,6 +71,7 @@ class Proposal:
 
     centre: Floats
     root: Floats
+    freedom: float = FREEDOM
 
     def moved(self, u: Floats, weight: Floats) -> Proposal:
         """With the mean and covariance of weighted draws, as far as they are effective."""
@@ -76,19 +81,28 @@ class Proposal:
         mixed = trust * (apart.T * weight) @ apart + (1 - trust) * self.root @ self.root.T
         return Proposal(centre=trust * centre + (1 - trust) * self.centre, root=np.linalg.cholesky(mixed))
 
-    def draw(self, draws: int, seed: int) -> tuple[Floats, Floats]:
-        """Points of a scrambled Sobol sequence, which fill the space evenly, and their log density."""
+    def draw(self, draws: int, seed: int) -> Floats:
+        """Points of a scrambled Sobol sequence, which fill the space evenly."""
         from scipy.special import gammaincinv, ndtri
         from scipy.stats import qmc
 
         d = len(self.centre)
         uniform = qmc.Sobol(d + 1, rng=np.random.default_rng(seed)).random(draws)
         uniform = np.clip(uniform, 1e-9, 1 - 1e-9)
-        chi2 = 2 * gammaincinv(FREEDOM / 2, uniform[:, -1])
-        z = ndtri(uniform[:, :-1]) * np.sqrt(FREEDOM / chi2)[:, None]
-        log_density = -(FREEDOM + d) / 2 * np.log1p((z**2).sum(axis=1) / FREEDOM)
+        chi2 = 2 * gammaincinv(self.freedom / 2, uniform[:, -1])
+        z = ndtri(uniform[:, :-1]) * np.sqrt(self.freedom / chi2)[:, None]
         # Past these limits scales overflow; no posterior has weight there.
-        return np.clip(self.centre + z @ self.root.T, -_FURTHEST, _FURTHEST), log_density
+        return np.clip(self.centre + z @ self.root.T, -_FURTHEST, _FURTHEST)
+
+    def log_density(self, u: Floats) -> Floats:
+        """At points (S, d), up to a constant that all proposals share."""
+        from scipy.special import gammaln
+
+        d, freedom = len(self.centre), self.freedom
+        z = np.linalg.solve(self.root, (u - self.centre).T)
+        whole = gammaln((freedom + d) / 2) - gammaln(freedom / 2) - d / 2 * np.log(freedom)
+        density = whole - (freedom + d) / 2 * np.log1p((z**2).sum(axis=0) / freedom)
+        return np.asarray(density - np.log(np.diagonal(self.root)).sum())
 
 
 def explored(marginal: Marginal, priors: Priors, *, seed: int) -> Proposal:
@@ -132,26 +146,35 @@ def weighted(
 ) -> Weighted:
     """Draws of one posterior, ``times`` as many as usual, and what they say of a functional.
 
-    Where the weights of one round are uneven, they move the next round's proposal (adaptive importance
-    sampling; Cappé et al. 2008). Only the last round counts.
+    Where weights are uneven, they move the next round's proposal, and all rounds' draws count as those of one
+    mixture (adaptive multiple importance sampling; Cornuet et al. 2012): a tail that one proposal misses has no
+    large weight where another covers it.
     """
     from arviz_stats.base import array_stats
 
     # A Sobol sequence is even where its length is a power of two.
     usual = times * 2 ** math.ceil(math.log2(DRAWS * len(proposal.centre)))
+    proposals, drawn = list[Proposal](), list[tuple[Floats, ...]]()
     for turn in range(_ROUNDS):
         # Where two rounds were not enough, the posterior is skewed: more draws find it.
-        draws = usual * 2 ** (turn // 2)
-        u, log_proposal = proposal.draw(draws, seed + turn)
-        log_density, mean, variance = _at(marginal, u, priors, functional)
-        log_weight, k = array_stats.psislw(log_proposal - log_density)
+        own = proposal.draw(usual * 2 ** (turn // 2), seed + turn)
+        proposals.append(proposal)
+        drawn.append((own, *_at(marginal, own, priors, functional)))
+        u, log_density, mean, variance = map(np.concatenate, zip(*drawn, strict=True))
+        log_weight, k = array_stats.psislw(_mixed(proposals, [len(one) for one, *_ in drawn], u) - log_density)
         weight = np.exp(log_weight - log_weight.max())
         weight /= weight.sum()
         ess = 1 / (weight**2).sum()
-        if k <= _GOOD_K and ess >= _GOOD_SHARE * draws:
+        if k <= _GOOD_K and ess >= usual * (_GOOD_SHARE if turn == 0 else 1):
             break
-        proposal = proposal.moved(u, weight)
+        proposal = replace(proposal.moved(u, weight), freedom=HEAVIER)
     return Weighted(u=u, weight=weight, mean=mean, variance=variance, pareto_k=float(k), ess=float(ess))
+
+
+def _mixed(proposals: Sequence[Proposal], draws: Sequence[int], u: Floats) -> Floats:
+    """Log density of the mixture of proposals that points came from, each by its number of draws."""
+    parts = [one.log_density(u) + np.log(n) for one, n in zip(proposals, draws, strict=True)]
+    return np.asarray(np.logaddexp.reduce(parts))
 
 
 def _at(marginal: Marginal, u: Floats, priors: Priors, functional: Functional) -> tuple[Floats, Floats, Floats]:
