@@ -22,7 +22,7 @@ from bayesjudge.maths.strengths import Strengths, fit_strengths, linearised
 from bayesjudge.model import Data
 from bayesjudge.models.common.battle_rows import human_rows
 from bayesjudge.models.common.elo_results import sizes
-from bayesjudge.models.judge_elo.importance import likely
+from bayesjudge.models.judge_elo.importance import Points, likely
 from bayesjudge.models.judge_elo.marginal import Marginal, Priors
 from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums
 
@@ -52,6 +52,7 @@ class StrengthData:
     marginal: Of the observation about that point.
     whitening: From scores to the observation.
     poor: Strengths of which a rater knows too little for a normal about the maximum.
+    points: Likely hyperparameters that expected values are over; None at the maximum.
     """
 
     sums: RaterSums
@@ -59,6 +60,7 @@ class StrengthData:
     marginal: Marginal
     whitening: Floats
     poor: NDArray[np.bool_]
+    points: Points | None
 
 
 def of_families(counts: BattleCounts, families: Mapping[str, str]) -> Floats:
@@ -74,24 +76,33 @@ def of_families(counts: BattleCounts, families: Mapping[str, str]) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
-def strength_data(sums: RaterSums, family: Floats, priors: Priors, *, start: Floats | None = None) -> StrengthData:
+def strength_data(
+    sums: RaterSums, family: Floats, priors: Priors, *, start: StrengthData | None = None
+) -> StrengthData:
     """Strengths, and where some are poorly known the normal that is closest to what is likely of them.
 
     At the maximum of the likelihood a model that won everything is as far away as the penalty lets it be, and
     its likelihood is no normal. Score and curvature are then expected ones over the posterior, which likely
     hyperparameters pull in, until the two agree: of all normals it is the one of least Kullback–Leibler
     divergence from the posterior (Opper & Archambeau 2009).
+
+    start: Of data that differ by one model's votes.
     """
-    at, poor = fit_strengths(sums.battles, start=start), poorly_known(sums.battles)
+    at = fit_strengths(sums.battles, start=None if start is None else start.at.estimate)
+    poor, points = poorly_known(sums.battles), None
     normal = observed(at, sums.clusters)
+    if poor.any() and start is not None and start.points is not None:
+        at, points = linearised(sums.battles, start.at.estimate, penalty=at.penalty, doubt=start.at.doubt), start.points
+        normal = observed(replace(at, meat=_model_based(at)), sums.clusters)
     for _ in range(_ROUNDS if poor.any() else 0):
         before = at.estimate
-        mean, doubt = likely(_marginal(normal, family), priors, _placed(sums.battles, family))
+        mean, doubt, points = likely(_marginal(normal, family), priors, _placed(sums.battles, family), points)
         at = linearised(sums.battles, mean, penalty=at.penalty, doubt=doubt)
         normal = observed(replace(at, meat=_model_based(at)), sums.clusters)
         if np.abs(mean - before).max() <= _CLOSE * np.sqrt(np.diag(doubt).max()):
             break
-    return StrengthData(sums=sums, at=at, marginal=_marginal(normal, family), whitening=normal.whitening, poor=poor)
+    marginal = _marginal(normal, family)
+    return StrengthData(sums=sums, at=at, marginal=marginal, whitening=normal.whitening, poor=poor, points=points)
 
 
 def _marginal(normal: Normal, family: Floats) -> Marginal:

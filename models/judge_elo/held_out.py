@@ -114,7 +114,7 @@ def predict(
             continue
         try:
             sums = rater_sums(counts.without_votes_on(name), length=length)
-            fold = strength_data(sums, family, priors, start=whole.at.estimate)
+            fold = strength_data(sums, family, priors, start=whole)
             found.append(_predicted(fold, whole.sums, proposal, priors, m, model=name, seed=seed + m))
         except UsageError as why:
             found.append(str(why))

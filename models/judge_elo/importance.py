@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from bayesjudge.models.judge_elo.marginal import Marginal, Priors, combined, find_mode, log_prior, unpacked
 from bayesjudge.models.judge_elo.scales import joint_scale
@@ -108,7 +109,7 @@ class Proposal:
 def explored(marginal: Marginal, priors: Priors, *, seed: int) -> Proposal:
     """What is known of the hyperparameters of one posterior, from its mode on."""
     first = _about_mode(marginal, priors)
-    found = weighted(marginal, first, priors, _nothing(marginal), seed=seed, times=4)
+    found = weighted(marginal, first, priors, _nothing(marginal), seed=seed, times=2)
     return first.moved(found.u, found.weight)
 
 
@@ -121,24 +122,48 @@ def _nothing(marginal: Marginal) -> Functional:
     return Functional(contrast=np.zeros(marginal.design.shape[2]), variance=0.0, shared=np.zeros(len(marginal.y)))
 
 
-def likely(marginal: Marginal, priors: Priors, placed: Floats) -> tuple[Floats, Floats]:
-    """Posterior mean (R, Q) and covariance (RQ, RQ) of strengths and effects, placed where a rater sees them."""
-    found = weighted(marginal, _about_mode(marginal, priors), priors, _nothing(marginal), seed=0)
-    at = np.searchsorted(np.cumsum(found.weight), (np.arange(_POINTS) + 0.5) / _POINTS)
-    u = found.u[np.minimum(at, len(found.u) - 1)]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Points:
+    """Hyperparameters (S, d) that were equally likely where they had these log densities (S,)."""
+
+    u: Floats
+    log_density: Floats
+
+
+def likely(
+    marginal: Marginal, priors: Priors, placed: Floats, points: Points | None = None
+) -> tuple[Floats, Floats, Points]:
+    """Posterior mean (R, Q) and covariance (RQ, RQ) of strengths and effects, placed where a rater sees them.
+
+    points: Those of a posterior that hardly differs; with its points only weights move from one to the other.
+    """
+    points, weight = _weighed(marginal, priors, points)
     flat = marginal.effects.reshape(len(marginal.y), -1)
     design = np.concatenate([marginal.design.reshape(len(flat), -1), flat], axis=1)
     models, means, within = marginal.design.shape[2], [], np.zeros((design.shape[1],) * 2)
-    for scale in joint_scale(np, *unpacked(u, marginal.judges)):
+    for share, scale in zip(weight, joint_scale(np, *unpacked(points.u, marginal.judges)), strict=True):
         prior = np.eye(design.shape[1])
         prior[: -flat.shape[1] or None, : -flat.shape[1] or None] = np.kron(scale, np.eye(models))
         gain = np.linalg.solve(marginal.covariance(scale), design @ prior).T
         means.append(gain @ marginal.y)
-        within += (prior - gain @ design @ prior) / _POINTS
-    mean = np.mean(means, axis=0)
-    covariance = within + np.cov(np.array(means).T, bias=True)
+        within += share * (prior - gain @ design @ prior)
+    mean = weight @ means
+    covariance = within + np.cov(np.array(means).T, aweights=weight, bias=True)
     raters = marginal.judges + 1
-    return (placed @ mean).reshape(raters, -1), np.asarray(placed @ covariance @ placed.T)
+    return (placed @ mean).reshape(raters, -1), np.asarray(placed @ covariance @ placed.T), points
+
+
+def _weighed(marginal: Marginal, priors: Priors, points: Points | None) -> tuple[Points, Floats]:
+    """The points with their weights here; new ones where there are none, or few are likely here."""
+    if points is not None:
+        weight = np.asarray(softmax(_at(marginal, points.u, priors, _nothing(marginal))[0] - points.log_density))
+        if 1 / (weight**2).sum() >= _POINTS / 2:
+            return points, weight
+    found = weighted(marginal, _about_mode(marginal, priors), priors, _nothing(marginal), seed=0)
+    at = np.searchsorted(np.cumsum(found.weight), (np.arange(_POINTS) + 0.5) / _POINTS)
+    u = found.u[np.minimum(at, len(found.u) - 1)]
+    points = Points(u=u, log_density=_at(marginal, u, priors, _nothing(marginal))[0])
+    return points, np.full(_POINTS, 1 / _POINTS)
 
 
 def weighted(

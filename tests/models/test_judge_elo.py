@@ -20,11 +20,12 @@ from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, Hmc, Laplace, fit
 from bayesjudge.inference.programs.density import density
 from bayesjudge.maths.prompt_effects import PromptEffects
+from bayesjudge.maths.strengths import linearised
 from bayesjudge.model import Data
 from bayesjudge.models.judge_elo import JudgeElo, held_out
 from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo.held_out import Prediction
-from bayesjudge.models.judge_elo.importance import Functional, explored, weighted
+from bayesjudge.models.judge_elo.importance import FREEDOM, HEAVIER, Functional, Proposal, explored, weighted
 from bayesjudge.models.judge_elo.marginal import Marginal, unpacked
 from bayesjudge.models.judge_elo.scales import correlation_root, joint_scale, vine_shapes
 from bayesjudge.models.judge_elo.strengths import joint_draws
@@ -212,6 +213,30 @@ def test_draws_of_the_folds_are_those_of_the_fit(fitted: Fit) -> None:
     assert found.weight @ found.mean == pytest.approx(theta.mean(), abs=0.08 * theta.std())
     assert sd == pytest.approx(theta.std(), rel=0.08)
     assert found.pareto_k < 0.7
+
+
+def test_proposals_of_different_tails_are_weighed_on_one_scale() -> None:
+    """A mixture of them is one of densities, not of what is left when each drops its own constant."""
+    rng = np.random.default_rng(5)
+    at, constants = rng.normal(size=(7, 3)), []
+    for freedom in (FREEDOM, HEAVIER):
+        root = np.linalg.cholesky(np.cov(rng.normal(size=(3, 20))))
+        one = Proposal(centre=rng.normal(size=3), root=root, freedom=freedom)
+        exact = stats.multivariate_t(one.centre, root @ root.T, df=freedom).logpdf(at)
+        constants.append(one.log_density(at) - exact)
+    np.testing.assert_allclose(constants, constants[0][0], rtol=0, atol=1e-10)
+
+
+def test_expected_values_agree_in_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds whose hyperparameters were drawn anew differed by more than the share to which they are to agree."""
+    made = []
+    monkeypatch.setattr(
+        judge_elo_data, "linearised", lambda *args, **named: made.append(args) or linearised(*args, **named)
+    )
+    strengths = tuple(np.random.default_rng(3).normal(0, 0.8, 30))
+    counts = _counts(seed=3, strengths=strengths, battles=800, judges=3, shared=0.5, deviation=0.3)
+    assert np.asarray(JudgeElo().prepare(counts)["poor"]).any()
+    assert 0 < len(made) <= 5
 
 
 # What must be caught: worlds whose raters share battles and prompts, and intervals that forget it
