@@ -45,8 +45,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "pairwise_cha
 JUDGES = ("gpt-4-0125-preview", "claude-3-opus-20240229", "gpt-3.5-turbo")
 ALL = "all three"
 PROB = 0.9
-#: Sizes of the smaller logs, and how many of each: of 4 and 2 the best of five conformal intervals is so by chance.
-SMALLER = {1500: 40, 6000: 20}
+#: Sizes of the smaller logs, and how many of each.
+SMALLER = {1500: 4, 6000: 2}
 CONFORMAL: tuple[tuple[Literal["split", "jackknife+"], Literal["raw", "line"], bool], ...] = (
     ("split", "raw", True),
     ("split", "raw", False),
@@ -66,7 +66,7 @@ def main() -> None:
     whole = count_battles(battles)
     rows = list(arena("arena", whole, options))
     for size, logs in ({} if options.quick else SMALLER).items():
-        for k in range(logs):
+        for k in range(logs * options.times):
             rows += arena(f"{size} battles", count_battles(drawn(battles, size, seed=k)), options)
     rows = averaged(rows)
     paper: list[dict[str, Any]] = []
@@ -84,6 +84,9 @@ def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--models", type=int, default=20, help="models left out, the first in the alphabet")
     options.add_argument("--judges", type=int, default=3, help="judges, the best first")
+    options.add_argument(
+        "--times", type=int, default=1, help="as many smaller logs; of few the best interval is so by chance"
+    )
     options.add_argument("--sample", type=Path, help="Soft-Elo's public sample")
     options.add_argument("--data", type=Path, default=FOLDER / "chatbot_arena_ppr.parquet")
     found = options.parse_args()

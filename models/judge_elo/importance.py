@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import gammaincinv, gammaln, ndtri, softmax
 
 from bayesjudge.models.judge_elo.marginal import Marginal, Priors, combined, find_mode, log_prior, unpacked
 from bayesjudge.models.judge_elo.scales import joint_scale
@@ -84,7 +84,6 @@ class Proposal:
 
     def draw(self, draws: int, seed: int) -> Floats:
         """Points of a scrambled Sobol sequence, which fill the space evenly."""
-        from scipy.special import gammaincinv, ndtri
         from scipy.stats import qmc
 
         d = len(self.centre)
@@ -97,8 +96,6 @@ class Proposal:
 
     def log_density(self, u: Floats) -> Floats:
         """At points (S, d), up to a constant that all proposals share."""
-        from scipy.special import gammaln
-
         d, freedom = len(self.centre), self.freedom
         z = np.linalg.solve(self.root, (u - self.centre).T)
         whole = gammaln((freedom + d) / 2) - gammaln(freedom / 2) - d / 2 * np.log(freedom)
@@ -187,8 +184,7 @@ def weighted(
         drawn.append((own, *_at(marginal, own, priors, functional)))
         u, log_density, mean, variance = map(np.concatenate, zip(*drawn, strict=True))
         log_weight, k = array_stats.psislw(_mixed(proposals, [len(one) for one, *_ in drawn], u) - log_density)
-        weight = np.exp(log_weight - log_weight.max())
-        weight /= weight.sum()
+        weight = np.asarray(softmax(log_weight))
         ess = 1 / (weight**2).sum()
         if k <= _GOOD_K and ess >= usual * (_GOOD_SHARE if turn == 0 else 1):
             break
