@@ -84,6 +84,7 @@ def test_every_answer_counts_once_and_labels_as_often_as_they_stand_for() -> Non
     assert cells[1, 4:].sum() == pytest.approx(ones)
 
 
+@pytest.mark.slow
 def test_the_weighted_posterior_repairs_what_even_weights_get_wrong() -> None:
     """Hard items labelled more often: without the column θ is too low by about .05, with it it is not."""
     logs = [log_of(100 + seed) for seed in range(16)]

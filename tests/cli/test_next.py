@@ -175,6 +175,7 @@ def test_all_answers_of_an_epoch_are_labelled_together() -> None:
     assert drawn["question_of"].nunique() == 2
 
 
+@pytest.mark.slow
 def test_where_judges_disagree_items_are_drawn_more_often_and_as_often_as_is_said() -> None:
     frame = Verdicts.from_frame(log(12)).frame
     times = 400

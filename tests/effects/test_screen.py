@@ -50,6 +50,7 @@ def test_a_number_moves_both_rates_towards_its_verdict() -> None:
     assert row["sensitivity"] > 0 > row["specificity"]
 
 
+@pytest.mark.slow
 def test_columns_of_no_effect_are_rarely_found() -> None:
     """Answers of one item share what the judge thinks of it, and half the columns are the item's."""
     runs = 120

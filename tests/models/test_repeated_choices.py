@@ -195,6 +195,7 @@ def _p_values(ranks: dict[str, Any]) -> Any:
     return np.array([stats.kstest(values, "uniform").pvalue for values in ranks.values()]) * len(ranks)
 
 
+@pytest.mark.slow
 def test_the_posterior_of_a_few_logs_is_calibrated() -> None:
     assert _p_values(_ranks(15)).min() > error_budget.level()
 
@@ -261,6 +262,7 @@ def test_a_judge_of_slots_alone_has_nothing_else_to_disagree_about() -> None:
     assert rows.loc["slot_effect[1]", "p_positive"] == 1
 
 
+@pytest.mark.slow
 def test_slots_accuracy_and_flips_cover_the_truth_and_the_log_made_again() -> None:
     slots = {"strong": (0.9, 0.1, -1.0), "weak": (0.2, -0.1, -0.1), "least": (0.1, -0.1, 0.0)}
     log = simulate_choices(seed=4, items=80, slots=slots, arrangements=4)

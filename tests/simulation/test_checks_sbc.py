@@ -84,6 +84,7 @@ def test_equal_seeds_give_equal_ranks(third_party: ModuleType, right: Calibratio
     np.testing.assert_array_equal(calibrate(third_party.Coin()).ranks, right.ranks)
 
 
+@pytest.mark.slow
 def test_a_vector_valued_parameter_is_ranked_by_its_entries(third_party: ModuleType) -> None:
     found = calibrate(third_party.Urn(), [(30, 10, 2), (12, 8, 0)])
     assert found.passed, found.summary

@@ -85,6 +85,7 @@ def test_the_truth_is_the_drawn_parameter(third_party: ModuleType) -> None:
         assert abs(data["heads"][k] / 10_000 - p) < most * np.sqrt(p * (1 - p) / 10_000)
 
 
+@pytest.mark.slow
 def test_right_intervals_hold_and_wrong_ones_are_outside(third_party: ModuleType) -> None:
     coin = third_party.Coin()
     cell = prior_cell(coin, coin.prepare([(0, 20), (0, 5)]))

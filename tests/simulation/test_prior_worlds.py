@@ -81,6 +81,7 @@ def test_error_rates_spread_as_the_model_has_them() -> None:
         assert ks_2samp(drawn, mine).pvalue > error_budget.level(2)
 
 
+@pytest.mark.slow
 def test_verdicts_and_labels_follow_the_rates_that_are_told() -> None:
     # Mean sensitivity, and mean specificity: the same law.
     rate = np.mean([prior_worlds._rate(np.random.default_rng([seed, 0])) for seed in range(5000)])
