@@ -73,8 +73,8 @@ SCENARIOS: dict[str, Callable[[np.random.Generator, int], Array]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.slow
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_intervals_cover_the_rate_of_trials_without_end(name: str) -> None:
     draw, rng = SCENARIOS[name], np.random.default_rng(7)
     truth = float((1 - draw(np.random.default_rng(8), 200_000).max(1)).mean())

@@ -227,7 +227,6 @@ def test_proposals_of_different_tails_are_weighed_on_one_scale() -> None:
     np.testing.assert_allclose(constants, constants[0][0], rtol=0, atol=1e-10)
 
 
-@pytest.mark.slow
 def test_expected_values_agree_in_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds whose hyperparameters were drawn anew differed by more than the share to which they are to agree."""
     made = []

@@ -195,7 +195,6 @@ def _p_values(ranks: dict[str, Any]) -> Any:
     return np.array([stats.kstest(values, "uniform").pvalue for values in ranks.values()]) * len(ranks)
 
 
-@pytest.mark.slow
 def test_the_posterior_of_a_few_logs_is_calibrated() -> None:
     assert _p_values(_ranks(15)).min() > error_budget.level()
 
