@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -29,6 +29,7 @@ from bayesjudge.inference import Hmc, Nuts, fit_many
 from bayesjudge.inference.engines.nuts import run_nuts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, density
+from bayesjudge.inference.programs.stacks import stack
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
 
@@ -37,6 +38,8 @@ from bayesjudge.models.judge_error import JudgeError
 MOST_DIFFERENCE = 1e-10
 #: Standard errors allowed between the means of two independent samplers: 5 is a chance of 6e-7 for each.
 MOST_Z = 5.0
+#: Posteriors whose accuracies are computed together.
+AT_ONCE = 1000
 
 
 def main() -> None:
@@ -44,15 +47,14 @@ def main() -> None:
     options = _options()
     accelerator.prepare()
     facts, start = machine(), time.perf_counter()
-    densities, chains, many = [], [], []
-    # Compiling is most of the time, so a reduced run takes the one model that has the fewest parameters.
-    for model in (JudgeError(pooling="shared" if options.reduced else "partial"),):
-        counts = simulate_counts(datasets=options.posteriors, seed=options.seed)
-        densities.append(compare_density(model, counts[0], options))
-        chains.append(compare_chains(model, counts[0], options))
-        many.append(compare_many(model, counts, options))
+    # Compiling is most of the time, so a reduced run takes the model that has the fewest parameters.
+    model = JudgeError(pooling="shared" if options.reduced else "partial")
+    counts = simulate_counts(datasets=options.posteriors, seed=options.seed)
+    densities = [compare_density(model, counts[0], options)]
     show(densities, "log density and gradient, device against CPU")
+    chains = [compare_chains(model, counts[0], options)]
     show(chains, f"NUTS on {facts['device']}")
+    many = [compare_many(model, counts, options)]
     show(many, f"fit_many on {facts['device']}")
     seconds = time.perf_counter() - start
     claims = [*must_hold(densities, chains, many), holds("seconds in all", seconds, most=600)]
@@ -112,7 +114,7 @@ def compare_chains(model: Any, counts: Any, options: argparse.Namespace) -> dict
     with on_cpu():
         four = replace(settings, chains=4)
         cpu_took, cpu_flat = _nuts(target, data, four, seed=options.seed + 2)
-    there, here = _accuracy(model, data, target, flat), _accuracy(model, data, target, cpu_flat)
+    (there,), (here,) = _accuracies(model, [data], [flat]), _accuracies(model, [data], [cpu_flat])
     ess = effective_sample_size(there).min()
     return {
         "model": model.label,
@@ -136,18 +138,17 @@ def _nuts(target: Density, data: Data, settings: Nuts, *, seed: int) -> tuple[fl
 def compare_many(model: Any, counts: list[Any], options: argparse.Namespace) -> dict[str, Any]:
     """All posteriors in one program, timed warm; the first few again on the CPU; coverage of the truth."""
     data = [model.prepare(one) for one in counts]
-    target = density(model, data[0])
     engine = Hmc(draws=options.draws, tune=options.draws)
     seconds = []
     for seed in (options.seed, options.seed + 1):
         start = time.perf_counter()
         fits = fit_many(model, data, seed=seed, progress=True, engine=engine)
         seconds.append(time.perf_counter() - start)
-    there = [_accuracy(model, data[0], target, flat) for flat in fits.flat]
+    there = _accuracies(model, data, fits.flat)
     checked = data[: options.checked]
     with on_cpu():
         again = fit_many(model, checked, seed=options.seed + 2, engine=engine)
-    here = [_accuracy(model, data[0], target, flat) for flat in again.flat]
+    here = _accuracies(model, checked, again.flat)
     z = np.array([_z(a, b) for a, b in zip(there[: len(here)], here, strict=True)])
     ess = np.array([effective_sample_size(one).min() for one in there])
     rhat = np.array([split_gelman_rubin(one).max() for one in there])
@@ -168,26 +169,21 @@ def compare_many(model: Any, counts: list[Any], options: argparse.Namespace) -> 
     }
 
 
-def _accuracy(model: Any, data: Data, target: Density, flat: Any) -> Any:
-    """Accuracies (chains, draws, models) of flat draws, worked out on the host."""
-    import xarray as xr
+def _accuracies(model: Any, data: list[Data], draws: Sequence[Any]) -> list[Any]:
+    """Accuracies (chains, draws, models) of every data set's flat draws, worked out on the host.
 
-    from bayesjudge.inference.tree import to_dataset
-
-    with on_cpu():
-        values = _constrain(target)(np.asarray(flat), accelerator.to_device(data.arrays))
-    posterior: xr.Dataset = to_dataset({name: np.asarray(v) for name, v in values.items()}, target.dims, data)
-    return model.accuracy(posterior, data).transpose("chain", "draw", "system").to_numpy()
-
-
-_PROGRAMS: dict[int, Any] = {}
-
-
-def _constrain(target: Density) -> Any:
-    if id(target) not in _PROGRAMS:
-        over_chains = jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))
-        _PROGRAMS[id(target)] = jax.jit(over_chains)
-    return _PROGRAMS[id(target)]
+    They are the sampler's own: what `shared_items.adjust` makes of them is the same on every device.
+    """
+    stacked, found = stack(data), []
+    constrain = density(model, stacked.first).constrain
+    over_draws = jax.vmap(jax.vmap(constrain, in_axes=(0, None)), in_axes=(0, None))
+    for first in range(0, len(data), AT_ONCE):
+        flat = np.stack(draws[first : first + AT_ONCE])
+        sets, arrays = stacked.part(np.arange(first, first + len(flat)))
+        program = jax.jit(jax.vmap(over_draws, in_axes=(0, sets.axes)))
+        with on_cpu():
+            found += list(np.asarray(program(flat, accelerator.to_device(arrays))["theta"]))
+    return found
 
 
 def _z(there: Any, here: Any) -> Any:

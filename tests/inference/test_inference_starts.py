@@ -110,6 +110,25 @@ def test_hmc_finds_slopes_by_the_program_that_samples(number: int) -> None:
     assert len(traced) == 1
 
 
+def test_very_many_posteriors_have_a_program_for_slopes_that_asks_few_points_of_each() -> None:
+    number, asked = hmc.MANY + 1, np.zeros((hmc.MANY + 1, 1, 2))
+    sets = Sets(number=number, names=("at", "scale"), stacked=frozenset({"at"}))
+    arrays = {"at": np.linspace(-1, 1, 2 * number).reshape(number, 2), "scale": SCALE}
+    traced = []
+
+    def counted(z: Any, arrays: Any) -> Any:
+        traced.append(1)
+        return quartic(z, arrays)
+
+    target = density_of(counted, 2)
+    value, _ = hmc.Run(target, arrays, Hmc(draws=10, tune=10), sets).slopes()(asked)
+    off = asked - arrays["at"][:, None]
+    np.testing.assert_allclose(value, (off**4 + SCALE * off**2).sum(-1), rtol=1e-12)
+    keys = jax.random.split(jax.random.key(0), number)
+    hmc.run_hmc(target, arrays, keys, Hmc(draws=10, tune=10), many=sets)
+    assert len(traced) == 2
+
+
 @pytest.mark.parametrize(("number", "programs"), [(1, 1), (2, 2)])
 def test_many_large_posteriors_have_a_program_for_slopes_in_which_others_cost_nothing(
     number: int, programs: int

@@ -46,6 +46,8 @@ MOST_STEPS = 64
 FIRST_STEP = 0.3
 #: Iterations between two reports of progress, of small posteriors and of large ones; asked whether chains mixed.
 BLOCK, LARGE_BLOCK, ASKED = 100, 20, 100
+#: Posteriors of one program past which computing a block for each point takes longer than compiling another program.
+MANY = 100
 #: Energy error past which a trajectory counts as divergent, as in Stan and NumPyro.
 DIVERGENT = 1000.0
 #: A lot that no trajectory is accepted by.
@@ -200,10 +202,10 @@ class Run(NamedTuple):
         """Minus the log density and its gradient, by the program that samples: another takes a second to compile.
 
         A straight step of length 1 from the origin, in units of its own, ends where its momentum points to. Of a very
-        large posterior, or of many large ones, whose modes are searched for one after another and one point at a time,
-        a block of all would be computed for each point.
+        large posterior, of many large ones, whose modes are searched for one after another and one point at a time, or
+        of very many, as on an accelerator, a block of all would be computed for each point.
         """
-        if self.target.size > (EXACT_UP_TO if self.many.number == 1 else MODE_UP_TO):
+        if self.many.number > MANY or self.target.size > (EXACT_UP_TO if self.many.number == 1 else MODE_UP_TO):
             return slopes(self.target.potential, self.arrays, self.many)
         number, chains, size = self.many.number, self.options.chains, self.target.size
         units = np.eye(size) if size <= DENSE_UP_TO else np.ones(size)
