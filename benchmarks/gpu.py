@@ -177,10 +177,10 @@ def _accuracies(model: Any, data: list[Data], draws: Sequence[Any]) -> list[Any]
     stacked, found = stack(data), []
     constrain = density(model, stacked.first).constrain
     over_draws = jax.vmap(jax.vmap(constrain, in_axes=(0, None)), in_axes=(0, None))
+    program = jax.jit(jax.vmap(over_draws, in_axes=(0, stacked.part(np.arange(len(data)))[0].axes)))
     for first in range(0, len(data), AT_ONCE):
         flat = np.stack(draws[first : first + AT_ONCE])
-        sets, arrays = stacked.part(np.arange(first, first + len(flat)))
-        program = jax.jit(jax.vmap(over_draws, in_axes=(0, sets.axes)))
+        _, arrays = stacked.part(np.arange(first, first + len(flat)))
         with on_cpu():
             found += list(np.asarray(program(flat, accelerator.to_device(arrays))["theta"]))
     return found

@@ -90,43 +90,28 @@ def test_one_gradient_serves_every_engine_and_all_data() -> None:
     assert len(traced) == 2
 
 
-@pytest.mark.parametrize("number", [1, 8, 403])  # fewer, and more, than a block of iterations has
-def test_hmc_finds_slopes_by_the_program_that_samples(number: int) -> None:
+# Fewer points, and more, than a block of iterations has; of very many posteriors a block of all would be too much.
+@pytest.mark.parametrize(
+    ("posteriors", "number", "programs"), [(3, 1, 1), (3, 8, 1), (3, 403, 1), (hmc.MANY + 1, 1, 2)]
+)
+def test_hmc_finds_slopes_by_the_program_that_samples(posteriors: int, number: int, programs: int) -> None:
     traced = []
 
     def counted(z: Any, arrays: Any) -> Any:
         traced.append(1)
         return quartic(z, arrays)
 
-    sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
-    target, arrays, few = density_of(counted, 2), {"at": AT, "scale": SCALE}, Hmc(draws=10, tune=10)
-    points = np.random.default_rng(1).normal(size=(3, number, 2))
+    sets = Sets(number=posteriors, names=("at", "scale"), stacked=frozenset({"at"}))
+    at = np.resize(AT, (posteriors, 2))
+    target, arrays, few = density_of(counted, 2), {"at": at, "scale": SCALE}, Hmc(draws=10, tune=10)
+    points = np.random.default_rng(1).normal(size=(posteriors, number, 2))
     points[1, 0] = np.nan
     value, slope = hmc.Run(target, arrays, few, sets).slopes()(points)
-    off = points - AT[:, None]
+    off = points - at[:, None]
     np.testing.assert_allclose(value, (off**4 + SCALE * off**2).sum(-1), rtol=1e-12)
     np.testing.assert_allclose(slope, 4 * off**3 + 2 * SCALE * off, rtol=1e-12)
-    hmc.run_hmc(target, arrays, jax.random.split(jax.random.key(0), 3), few, many=sets)
-    assert len(traced) == 1
-
-
-def test_very_many_posteriors_have_a_program_for_slopes_that_asks_few_points_of_each() -> None:
-    number, asked = hmc.MANY + 1, np.zeros((hmc.MANY + 1, 1, 2))
-    sets = Sets(number=number, names=("at", "scale"), stacked=frozenset({"at"}))
-    arrays = {"at": np.linspace(-1, 1, 2 * number).reshape(number, 2), "scale": SCALE}
-    traced = []
-
-    def counted(z: Any, arrays: Any) -> Any:
-        traced.append(1)
-        return quartic(z, arrays)
-
-    target = density_of(counted, 2)
-    value, _ = hmc.Run(target, arrays, Hmc(draws=10, tune=10), sets).slopes()(asked)
-    off = asked - arrays["at"][:, None]
-    np.testing.assert_allclose(value, (off**4 + SCALE * off**2).sum(-1), rtol=1e-12)
-    keys = jax.random.split(jax.random.key(0), number)
-    hmc.run_hmc(target, arrays, keys, Hmc(draws=10, tune=10), many=sets)
-    assert len(traced) == 2
+    hmc.run_hmc(target, arrays, jax.random.split(jax.random.key(0), posteriors), few, many=sets)
+    assert len(traced) == programs
 
 
 @pytest.mark.parametrize(("number", "programs"), [(1, 1), (2, 2)])
