@@ -77,8 +77,10 @@ def make_battle_cells(
     x = covariate_keys(covariates)
     keys = cluster_keys(clusters)
     rows, dropped, warnings = battle_events(battles, group, lengths, covariates, clusters)
-    models, judges = _distinct(rows, "model_a", "model_b"), _distinct(rows, "judge")
-    groups = _distinct(rows, "group")
+    # One query for all names: compiling a query costs more than the few rows it brings.
+    names = fetch(rows.select("model_a", "model_b", "judge", "group").distinct())
+    models = _distinct(names, "model_a", "model_b")
+    judges, groups = _distinct(names, "judge"), _distinct(names, "group")
     require_names(model_a=models, judge=judges, group=groups)
     turned = _turn(rows, models, x, keys)
     shown = cached(_shown(turned, digits, x, keys))
@@ -200,11 +202,8 @@ def _both_orders(shown: IbisTable, digits: int, x: tuple[str, ...], clusters: tu
     return both.mutate(label=both.stated.fill_null(by_gap), place=(both.n_places == 1).ifelse(both.places, 0))
 
 
-def _distinct(table: IbisTable, *columns: str) -> tuple[str, ...]:
-    found: set[str] = set()
-    for column in columns:
-        found |= set(fetch(table.select(column).distinct()).iloc[:, 0].dropna().map(str))
-    return tuple(sorted(found))
+def _distinct(names: pd.DataFrame, *columns: str) -> tuple[str, ...]:
+    return tuple(sorted({str(name) for column in columns for name in names[column].dropna()}))
 
 
 #: Name of the one group where no column splits the battles, and of battles whose group is missing.
