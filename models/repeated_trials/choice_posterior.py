@@ -125,16 +125,14 @@ class Nodes:
 
         The constant of the normals and the coefficients of the multinomials are left out.
         """
-        data, (option, tie), even = self.data, self._parts, np.exp(unknown.tie[0])
-        total = unknown.weight[0][data.slots] @ option + even * tie
+        data, (option, tie), even, weight = self.data, self._parts, np.exp(unknown.tie[0]), unknown.weight[0]
+        total = weight[data.slots] @ option + even * tie
         square, along, right, ties = self._squares
         shift, scale, tied = unknown.advantage[0], unknown.spread[0], unknown.tie_spread[0]
         prior = -0.5 * (square - 2 * shift * along + shift**2 * right) / scale**2 - (data.size - 1) * np.log(scale)
         if data.ties:
             prior -= 0.5 * ties / tied**2 + np.log(tied)
-        return np.asarray(
-            self._log_likelihood(total, np.append(unknown.weight[0], even), unknown.rho[0]) + prior - self.log_q
-        )
+        return np.asarray(self._log_likelihood(total, np.append(weight, even), unknown.rho[0]) + prior - self.log_q)
 
     def _log_likelihood(self, total: Array, weight: Array, rho: float) -> Array:
         """Of every item's trials (I, S), from the sums of weights in each arrangement (I, A, S)."""
@@ -147,22 +145,24 @@ class Nodes:
         p = self._of_trials * slot[:, None] / total[item, cell] * (1 - rho) + number[:, None] * rho
         return np.asarray(np.add.reduceat(np.log(p), self._first, axis=0))
 
-    def log_marginal(self, point: Array) -> float:
-        """Log posterior of one point (d,), up to a constant."""
-        return self.evaluated(point)[0]
+    def log_marginal(self, points: Array) -> Array:
+        """Log posterior of points (B, d), up to a constant, (B,)."""
+        return self.evaluated(points, np.zeros((len(points), 0)))[0]
 
-    def evaluated(self, point: Array, uniform: Array | None = None) -> tuple[float, Codes]:
-        """The same, and a node of each item by its weight, chosen by uniform numbers (I,)."""
-        unknown = self.data.unpack(point[None])
-        log_weight = self.log_weights(unknown)
-        top = log_weight.max(axis=1, keepdims=True)
-        weight = np.cumsum(np.exp(log_weight - top), axis=1)
-        found = float((np.log(weight[:, -1]) + top[:, 0]).sum() + self.data.log_prior(point[None])[0])
+    def evaluated(self, points: Array, uniform: Array) -> tuple[Array, Codes]:
+        """The same, and nodes of the first items by their weights, chosen by uniform numbers (B, items)."""
+        unknown, known = self.data.unpack(points), uniform.shape[1]
+        found, chosen = self.data.log_prior(points), np.empty(uniform.shape, dtype=np.int64)
         if self.data.repeats:
-            trials, rho = self.data.n.sum(2), unknown.rho[0]
+            trials, rho = self.data.n.sum(2), unknown.rho
             found -= sum(np.log(1 - rho + t * rho) * (trials > t).sum() for t in range(int(trials.max())))
-        chosen = np.zeros(0, dtype=np.int64) if uniform is None else (weight < uniform[:, None] * weight[:, -1:]).sum(1)
-        return found if np.isfinite(found) else -np.inf, chosen
+        for b in range(len(points)):
+            log_weight = self.log_weights(unknown.at([b]))
+            top = log_weight.max(axis=1, keepdims=True)
+            weight = np.cumsum(np.exp(log_weight - top), axis=1)
+            found[b] += (np.log(weight[:, -1]) + top[:, 0]).sum()
+            chosen[b] = (weight[:known] < uniform[b][:, None] * weight[:known, -1:]).sum(1)
+        return np.where(np.isfinite(found), found, -np.inf), chosen
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -222,41 +222,42 @@ def sample(data: Choices, *, draws: int = 400, seed: int = 0) -> ChoicePosterior
 
 def _moved(nodes: Nodes, at: Array, covariance: Array) -> tuple[Array, Array, float]:
     """One step of Newton's method on differences: point, inverse of the curvature, and what was gained."""
-    root, before = np.linalg.cholesky(covariance), nodes.log_marginal(at)
-    slope, curve = _differences(lambda u: nodes.log_marginal(at + root @ u), before, len(at))
+    root = np.linalg.cholesky(covariance)
+    before, slope, curve = _differences(lambda u: nodes.log_marginal(at + u @ root.T), len(at))
     values, vectors = np.linalg.eigh(curve)
     # Where the density is not concave the step is one uphill, and no wider than before.
     inverse = (vectors / np.maximum(np.abs(values), 0.25)) @ vectors.T
     move = root @ inverse @ slope
     move *= min(1.0, 2.0 / max(float(np.abs(move).max()), 1e-12))
     for _ in range(4):
-        after = nodes.log_marginal(at + move)
+        (after,) = nodes.log_marginal((at + move)[None])
         if after >= before:
             return at + move, root @ inverse @ root.T, after - before
         move /= 4
     return at, root @ inverse @ root.T, 0.0
 
 
-def _differences(value: Callable[[Array], float], centre: float, size: int) -> tuple[Array, Array]:
-    """Slope (d,) and minus the curvature (d, d) at 0, over steps of half a unit."""
-    step = 0.5 * np.eye(size)
-    up, down = (np.array([value(sign * move) for move in step]) for sign in (1, -1))
+def _differences(value: Callable[[Array], Array], size: int) -> tuple[float, Array, Array]:
+    """Value, slope (d,) and minus the curvature (d, d) at 0, over steps of half a unit."""
+    step, (i, j) = 0.5 * np.eye(size), np.tril_indices(size, -1)
+    centre, up, down, both = np.split(
+        value(np.concatenate([0 * step[:1], step, -step, step[i] + step[j]])), np.cumsum([1, size, size])
+    )
     curve = np.diag(2 * centre - up - down)
-    for i in range(size):
-        for j in range(i):
-            curve[i, j] = curve[j, i] = up[i] + up[j] - centre - value(step[i] + step[j])
-    return up - down, 4 * curve
+    curve[i, j] = curve[j, i] = up[i] + up[j] - centre - both
+    return float(centre[0]), up - down, 4 * curve
 
 
-def _weighted(nodes: Nodes, at: Array, covariance: Array, number: int, rng: np.random.Generator) -> tuple[Array, ...]:
+def _weighted(
+    nodes: Nodes, at: Array, covariance: Array, number: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array, Codes]:
     """Points (N, d) of a Student-t, their log density and its ratio to the t's (N,), and nodes of the items (N, I)."""
     size = len(at)
     standard = rng.standard_normal((number, size)) / np.sqrt(rng.chisquare(_FREEDOM, (number, 1)) / _FREEDOM)
     z = at + standard @ np.linalg.cholesky(covariance).T
     log_q = -(_FREEDOM + size) / 2 * np.log1p((standard**2).sum(1) / _FREEDOM)
-    found = [nodes.evaluated(point, rng.random(len(nodes.y))) for point in z]
-    log_density = np.array([value for value, _ in found])
-    return z, log_density, log_density - log_q, np.stack([chosen for _, chosen in found])
+    log_density, chosen = nodes.evaluated(z, rng.random((number, len(nodes.y))))
+    return z, log_density, log_density - log_q, chosen
 
 
 def _moments(z: Array, log_ratio: Array) -> tuple[Array, Array]:
