@@ -31,6 +31,12 @@ OPTIONAL = ("judge", "group", "p_positive", "ess", "rhat", "truth")
 _TEXT = frozenset({"estimand", "unit", "method", "note", "judge", "group"})
 
 
+def _column(name: str, values: list[Any]) -> pd.Series[Any]:
+    if name in _TEXT:
+        return pd.Series(["" if pd.isna(value) else str(value) for value in values], dtype=str)
+    return pd.Series([math.nan if pd.isna(value) else float(value) for value in values], dtype=float)
+
+
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """Estimates with their intervals, one row each.
@@ -60,17 +66,12 @@ class Estimates:
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Estimates:
         """Build the table from mappings; missing text is empty, missing numbers are NaN."""
-        frame = pd.DataFrame(list(rows))
-        unknown = sorted(set(frame.columns) - set(COLUMNS) - set(OPTIONAL))
+        given = list(rows)
+        unknown = sorted({name for row in given for name in row} - set(COLUMNS) - set(OPTIONAL))
         if unknown:
             raise UsageError(f"unknown columns {unknown}; estimates have {list(COLUMNS + OPTIONAL)}")
-        frame = frame.reindex(columns=[*COLUMNS, *OPTIONAL])
-        for column in frame.columns:
-            if column in _TEXT:
-                frame[column] = frame[column].astype(object).fillna("").astype(str)
-            else:
-                frame[column] = pd.to_numeric(frame[column]).astype(float)
-        return cls(frame)
+        columns = {name: [row.get(name) for row in given] for name in (*COLUMNS, *OPTIONAL)}
+        return cls(pd.DataFrame({name: _column(name, values) for name, values in columns.items()}))
 
     @classmethod
     def concat(cls, parts: Iterable[Estimates]) -> Estimates:
