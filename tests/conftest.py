@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -16,6 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import twins
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
@@ -38,6 +41,14 @@ def room_for_programs() -> Iterator[None]:
         from bayesjudge.inference.programs.compiled_programs import release_when_many
 
         release_when_many()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_tree_of_commands() -> Iterator[None]:
+    """Typer's runner makes the tree of all commands anew for every call, 50 ms; nothing changes between two calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", functools.cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture(scope="session")

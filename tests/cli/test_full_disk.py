@@ -14,12 +14,12 @@ pytestmark = pytest.mark.slow
 
 #: How the log of each question is simulated, and what it is asked.
 QUESTIONS = {
-    "accuracy": ("verdicts log.csv --labelled 60 --items 90", "--bootstrap 100 --no-compare"),
-    "elo": ("battles log.csv --battles 300 --models 3", ""),
-    "reliability": ("trials log.csv --items 20 --trials 4", ""),
-    "audit": ("pairs log.csv --pairs 120 --verified 80 --embeddings e.npz", "--embeddings e.npz"),
+    "accuracy": ("verdicts log.csv --labelled 60 --items 90", "--bootstrap 100 --no-compare --engine laplace"),
+    "elo": ("battles log.csv --battles 300 --models 3", "--engine laplace"),
+    "reliability": ("trials log.csv --items 20 --trials 4", "--engine hmc"),
+    "audit": ("pairs log.csv --pairs 120 --verified 80 --embeddings e.npz", "--embeddings e.npz --engine laplace"),
 }
-SHORT = "--engine laplace --draws 200 --quiet"
+SHORT = "--draws 200 --quiet"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,7 @@ def test_expected_values_agree_in_few_rounds(monkeypatch: pytest.MonkeyPatch) ->
 # What must be caught: worlds whose raters share battles and prompts, and intervals that forget it
 
 
+@cache
 def _world(seed: int, *, models: int = 8, battles: int = 240, prompts: int = 60, voted: float) -> BattleCounts:
     """People and a judge who looked at the same answers: half of what sways them in a battle they share."""
     rng = np.random.default_rng(seed)
