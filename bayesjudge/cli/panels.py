@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -62,12 +63,18 @@ class Command(TyperCommand):
     """A command whose help is narrow: no types of switches, no limits of numbers, no columns of ``--no-x``."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help; the command ends then, so that its options may be changed for it."""
-        for one in self.get_params(ctx):
-            if isinstance(one, TyperOption):
-                one.metavar = "" if one.is_flag else one.metavar or ("<text>" if one.multiple else None)
-                if one.default is not False and one.secondary_opts:
-                    one.help = f"{one.help} Off: {one.secondary_opts[0]}."
-                one.secondary_opts = []
-                one.min = one.max = None
-        super().format_help(ctx, formatter)
+        """Write the help of a copy whose options are as they are shown."""
+        shown = copy.copy(self)
+        shown.params = [_narrow(one) if isinstance(one, TyperOption) else one for one in self.params]
+        super(Command, shown).format_help(ctx, formatter)
+
+
+def _narrow(option: TyperOption) -> TyperOption:
+    """A copy of an option without what its line in the help leaves out."""
+    one: Any = copy.copy(option)
+    one.metavar = "" if one.is_flag else one.metavar or ("<text>" if one.multiple else None)
+    if one.default is not False and one.secondary_opts:
+        one.help = f"{one.help} Off: {one.secondary_opts[0]}."
+    one.secondary_opts = []
+    one.min = one.max = None
+    return one
