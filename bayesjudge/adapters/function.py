@@ -7,7 +7,7 @@ The function is called with the arrays of `bayesjudge.data`. In NumPyro it sampl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +113,8 @@ class FunctionModel(NamedEstimands):
         names = view_of(data).estimands
         derived = [name for name in names if name in sites and sites[name]["type"] == "deterministic"]
         if derived:
-            values = at_draws(_Derived(self, data, tuple(derived)), posterior)
+            one = _Derived(self, tuple(derived), data.signature, data.with_arrays({}))
+            values = at_draws(one, posterior, arrays=data.arrays)
             for name, value in zip(derived, values, strict=True):
                 axes = {AXES[name]: list(data.coords[AXES[name]])} if value.ndim > 2 else {}
                 found[name] = xr.DataArray(value, dims=("chain", "draw", *axes), coords=axes)
@@ -161,17 +162,18 @@ class FunctionModel(NamedEstimands):
 _FIX = "put it within numpyro.plate('{axis}', data.size('{axis}'))"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Derived:
-    """Deterministic sites at one draw."""
+    """Deterministic sites at one draw, of data with one signature: simulated data sets share a program."""
 
     model: FunctionModel
-    data: Data
     names: tuple[str, ...]
+    signature: Any
+    shape: Data = field(compare=False)
 
-    def __call__(self, key: Any) -> tuple[Any, ...]:
+    def __call__(self, arrays: Mapping[str, Any], key: Any) -> tuple[Any, ...]:
         from numpyro import handlers
 
         with handlers.trace() as sites, handlers.seed(rng_seed=key):
-            self.model.numpyro(self.data)
+            self.model.numpyro(self.shape.with_arrays(arrays))
         return tuple(sites[name]["value"] for name in self.names)

@@ -1,13 +1,14 @@
 """What a part of a model computes, at every draw of its posterior.
 
-`over_draws` runs a function of the sites' values and of arrays; functions of a module share their compiled
-program between data sets of one shape. `at_draws` runs the very function that the model samples from, with
-its sites fixed at each draw, so that results cannot drift apart from the density.
+`over_draws` runs a function of the sites' values and of arrays; equal functions share their compiled program
+between data sets of one shape. `at_draws` runs the very function that the model samples from, with its sites
+fixed at each draw, so that results cannot drift apart from the density.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,22 +55,19 @@ def over_draws(
     return _run(program, posterior, arrays, seed)
 
 
-def at_draws(function: Callable[[Any], Any], posterior: xr.Dataset, *, seed: int = 0) -> Any:
-    """``function(key)`` with its sampled sites at each draw; leading axes chain and draw.
+def at_draws(function: Callable[[Sites, Any], Any], posterior: xr.Dataset, *, arrays: Sites, seed: int = 0) -> Any:
+    """``function(arrays, key)`` with its sampled sites at each draw; leading axes chain and draw.
 
     Examples
     --------
     >>> import numpyro, xarray as xr
     >>> from numpyro import distributions as dist
     >>> posterior = xr.Dataset({"x": (("chain", "draw"), np.array([[1.0, 2.0, 3.0]]))})
-    >>> at_draws(lambda key: 2 * numpyro.sample("x", dist.Normal()), posterior).tolist()
+    >>> at_draws(lambda arrays, key: arrays["n"] * numpyro.sample("x", dist.Normal()), posterior, arrays={"n": 2.0}
+    ...          ).tolist()
     [[2.0, 4.0, 6.0]]
     """
-    import jax
-
-    # What a closure holds would live as long as a kept program: this one is let go.
-    fixed = partial(_fixed, function)
-    return _run(jax.jit(partial(_sweep, function=fixed, facts=(), together=_TOGETHER)), posterior, {}, seed)
+    return over_draws(_Fixed(function), posterior, arrays=arrays, facts={}, seed=seed)
 
 
 def _run(program: Callable[..., Any], posterior: xr.Dataset, arrays: Sites, seed: int) -> Any:
@@ -98,19 +96,24 @@ def _program() -> Any:
     return jax.jit(_sweep, static_argnames=("function", "facts", "together"))
 
 
-def _fixed(function: Callable[[Any], Any], values: Sites, arrays: Sites, key: Any, facts: Mapping[str, Any]) -> Any:
-    """A function that samples, with the values of a draw in place of its samples; it brings its own data."""
-    del arrays, facts
-    from numpyro import handlers
+@dataclass(frozen=True)
+class _Fixed:
+    """A function that samples, with the values of a draw in place of its samples."""
 
-    def value(site: Mapping[str, Any]) -> Any:
-        if site["type"] != "sample" or site["name"] not in values:
-            return None
-        # A data set of draws drops nameless axes of length 1.
-        return values[site["name"]].reshape(site["fn"].shape())
+    function: Callable[[Sites, Any], Any]
 
-    with handlers.seed(rng_seed=key), handlers.substitute(substitute_fn=value):
-        return function(key)
+    def __call__(self, values: Sites, arrays: Sites, key: Any, facts: Mapping[str, Any]) -> Any:
+        del facts
+        from numpyro import handlers
+
+        def value(site: Mapping[str, Any]) -> Any:
+            if site["type"] != "sample" or site["name"] not in values:
+                return None
+            # A data set of draws drops nameless axes of length 1.
+            return values[site["name"]].reshape(site["fn"].shape())
+
+        with handlers.seed(rng_seed=key), handlers.substitute(substitute_fn=value):
+            return self.function(arrays, key)
 
 
 def _example(sites: Sites, arrays: Sites, key: Any, facts: Mapping[str, Any]) -> Any:
