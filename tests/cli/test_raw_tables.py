@@ -31,10 +31,15 @@ SOME = {
 }
 
 
-@cache
 def typed(*words: Any) -> tuple[int, str]:
-    """Exit code and what a user reads on standard error; one command answers several tables' messages."""
-    token = TYPED.set([str(word) for word in words])
+    """Exit code and what a user reads on standard error."""
+    return _answered(tuple(map(str, words)))
+
+
+@cache
+def _answered(words: tuple[str, ...]) -> tuple[int, str]:
+    """Of each command once: one answers the messages of several questions."""
+    token = TYPED.set(list(words))
     try:
         ran = run(*words)
     finally:
@@ -56,12 +61,18 @@ def written_to(command: str, folder: Path) -> list[str]:
     return judge if command == "judge" else ["--html", str(folder / "demo.html"), *FEW]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all tables, so that the demonstration, of which many messages speak, is one command."""
+    return tmp_path_factory.mktemp("written")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not TABLES, reason="needs the raw tables next to the project")
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_is_answered_or_its_message_gives_a_command_that_answers(
-    question: str, table: str, tmp_path: Path
+    question: str, table: str, folder: Path
 ) -> None:
     log = DATA / table
     code, message = typed(question, log, *SOME.get((question, log.stem), ()), *FEW)
@@ -73,7 +84,7 @@ def test_a_question_is_answered_or_its_message_gives_a_command_that_answers(
     assert "Traceback" not in message
     words = first_command(message)
     if words[0] in {"judge", "demo"}:
-        assert typed(*words, *written_to(words[0], tmp_path))[0] == 0
+        assert typed(*words, *written_to(words[0], folder))[0] == 0
         return
     if "ITEMS.csv" in words:
         if not (items := list(log.parent.glob("*_items.parquet"))):

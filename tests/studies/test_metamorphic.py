@@ -39,7 +39,7 @@ def log() -> pd.DataFrame:
 def answer(frame: pd.DataFrame, *, cluster: str | None = None) -> pd.DataFrame:
     """Every estimate of accuracy, difference and judge quality."""
     counts = count_verdicts(Verdicts.from_frame(frame), cluster=cluster)
-    fits = fit_many(MODEL, [counts], engine=Laplace(), seed=3)
+    fits = fit_many(MODEL, [counts], engine=Laplace(draws=4000), seed=3)
     ours = MODEL.estimates(fits.posterior(0), fits.data[0])
     theirs = (method(counts, "judge", bootstrap=0) for method in (accuracy_baselines, judge_quality))
     rows = [ours, *theirs]
