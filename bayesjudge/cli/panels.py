@@ -69,7 +69,7 @@ class Command(TyperCommand):
         super(Command, shown).format_help(ctx, formatter)
 
 
-def _narrow(option: TyperOption) -> TyperOption:
+def _narrow(option: TyperOption) -> Any:
     """A copy of an option without what its line in the help leaves out."""
     one: Any = copy.copy(option)
     one.metavar = "" if one.is_flag else one.metavar or ("<text>" if one.multiple else None)
