@@ -71,16 +71,22 @@ def pymc_log_densities(model: Model, data: Data, points: Any, *, jacobian: bool 
     from pytensor.compile.mode import Mode
     from pytensor.graph.replace import vectorize_graph
 
-    twin = model.pymc(data)
-    start = twin.initial_point()
-    values = [twin.rvs_to_values[rv] for rv in sorted(twin.free_RVs, key=lambda rv: rv.name)]
-    shapes = [np.shape(start[value.name]) for value in values]
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-    assert ends[-1] == points.shape[1]
-    many = [pt.tensor(value.name, shape=(None, *value.type.shape), dtype=value.dtype) for value in values]
-    batched = vectorize_graph(twin.logp(jacobian=jacobian), dict(zip(values, many, strict=True)))
-    # Plain NumPy kernels of the graph as it was written: nothing of JAX in the second opinion, no compiler to wait for,
-    # and no rewriting, which took longer than all else.
-    program = pytensor.function(many, batched, mode=Mode(linker="py", optimizer=None))
-    parts = np.split(points, ends[:-1], axis=1)
-    return program(*[p.reshape(len(points), *shape) for p, shape in zip(parts, shapes, strict=True)])
+    from bayesjudge.inference.programs.density import density
+
+    # Where each node of a graph was made is looked up frame by frame, for a message that no test reads.
+    with pytensor.config.change_flags(traceback__limit=0):
+        twin = model.pymc(data)
+        unknown = sorted(twin.free_RVs, key=lambda rv: rv.name)
+        values = [twin.rvs_to_values[rv] for rv in unknown]
+        # Its own initial point would be one more graph to rewrite and compile.
+        start = density(model, data).unravel(points[0])
+        shapes = [np.shape(start[rv.name]) for rv in unknown]
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        assert ends[-1] == points.shape[1]
+        many = [pt.tensor(value.name, shape=(None, *value.type.shape), dtype=value.dtype) for value in values]
+        batched = vectorize_graph(twin.logp(jacobian=jacobian), dict(zip(values, many, strict=True)))
+        # Plain NumPy kernels of the graph as it was written: nothing of JAX in the second opinion, no compiler to wait
+        # for, and no rewriting, which took longer than all else.
+        program = pytensor.function(many, batched, mode=Mode(linker="py", optimizer=None))
+        parts = np.split(points, ends[:-1], axis=1)
+        return program(*[p.reshape(len(points), *shape) for p, shape in zip(parts, shapes, strict=True)])
