@@ -184,14 +184,9 @@ def _held_out(answer: Comparison) -> Section | None:
         caption = "Error of each prediction by strength: a slope means a scale that is shrunk or stretched."
         figures.append(figure_of(residuals_by_strength(scored), caption, caption))
     scores = pd.DataFrame([{"method": method, **found} for method, found in answer.held_out.items()])
-    formats = {
-        "n": ".0f",
-        "mae": ".1f",
-        "interval_score": ".0f",
-        "median_width": ".0f",
-        "spearman": ".3f",
-        "coverage": ".2f",
-    }
+    places = {"mae": ".1f", "spearman": ".3f", "coverage": ".2f", "median_width": ".0f", "interval_score": ".0f"}
+    ends = {f"{name}_{end}": spec for name, spec in places.items() for end in ("lower", "upper")}
+    formats = {"n": ".0f", **places, **ends}
     tables = [Table(caption="Error and coverage by method", frame=scores, number_format=formats)] if len(scores) else []
     return Section(title="Models that only judges have evaluated", figures=figures, tables=tables)
 
