@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Test workers: what the machine has, two at most (each holds JAX in memory). A file stays with one worker, so that
 # its fixtures are made, and its programs compiled, once.
 WORKERS ?= 2
-# Workers take the cores: a second thread of each worker's BLAS would only wait, for 20 times the processor time.
+# Workers take the cores: a second thread of each worker's BLAS would only wait, for up to ten times the processor time.
 test test-slow test-lowest: export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help demo test test-slow test-all test-lowest test-spark lint bench clean

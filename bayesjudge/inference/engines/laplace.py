@@ -179,8 +179,8 @@ ROUND, LEAST_ROUND = 500, 2
 ROUNDS = (3, 12)
 #: Share of effective draws at which a proposal needs no further round, and at which weights are tempered.
 CLOSE, FEWEST = 0.6, 0.1
-#: Effective draws of a round that are enough whatever their share: of 44 to 100 parameters later rounds were no better
-#: (k̂, and ESS of what is drawn in the end), and all twelve took three times as long.
+#: Effective draws of a round that are enough whatever their share: of 44 and 92 parameters later rounds were no better
+#: (k̂, and ESS of what is drawn in the end), and took two and three times as long.
 ENOUGH = 1000
 #: Effective draws of a round over those of the last below which more rounds promise little.
 BETTER = 1.1
