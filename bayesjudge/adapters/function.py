@@ -113,7 +113,8 @@ class FunctionModel(NamedEstimands):
         names = view_of(data).estimands
         derived = [name for name in names if name in sites and sites[name]["type"] == "deterministic"]
         if derived:
-            one = _Derived(self, tuple(derived), data.signature, data.with_arrays({}))
+            labels = tuple(sorted(data.coords.items()))
+            one = _Derived(self, tuple(derived), (data.signature, labels), data.with_arrays({}))
             values = at_draws(one, posterior, arrays=data.arrays)
             for name, value in zip(derived, values, strict=True):
                 axes = {AXES[name]: list(data.coords[AXES[name]])} if value.ndim > 2 else {}
@@ -164,11 +165,14 @@ _FIX = "put it within numpyro.plate('{axis}', data.size('{axis}'))"
 
 @dataclass(frozen=True)
 class _Derived:
-    """Deterministic sites at one draw, of data with one signature: simulated data sets share a program."""
+    """Deterministic sites at one draw.
+
+    Data sets of one shape share a program where their labels are equal too, by which a function may look things up.
+    """
 
     model: FunctionModel
     names: tuple[str, ...]
-    signature: Any
+    key: Any
     shape: Data = field(compare=False)
 
     def __call__(self, arrays: Mapping[str, Any], key: Any) -> tuple[Any, ...]:

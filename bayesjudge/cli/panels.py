@@ -63,10 +63,11 @@ class Command(TyperCommand):
     """A command whose help is narrow: no types of switches, no limits of numbers, no columns of ``--no-x``."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of a copy whose options are as they are shown."""
-        shown = copy.copy(self)
-        shown.params = [_narrow(one) if isinstance(one, TyperOption) else one for one in self.params]
-        super(Command, shown).format_help(ctx, formatter)
+        """Write the help of a copy whose options, ``--help`` among them, are as they are shown."""
+        shown: Any = copy.copy(self)
+        options = [_narrow(one) if isinstance(one, TyperOption) else one for one in self.get_params(ctx)]
+        shown.get_params = lambda _: options
+        TyperCommand.format_help(shown, ctx, formatter)
 
 
 def _narrow(option: TyperOption) -> Any:

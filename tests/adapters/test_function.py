@@ -11,6 +11,7 @@ import numpy as np
 import numpyro
 import pandas as pd
 import pytest
+import xarray as xr
 from numpyro import distributions as dist
 
 import bayesjudge as bj
@@ -97,6 +98,24 @@ def test_a_computed_accuracy_has_the_same_posterior(answer: bj.Comparison) -> No
     # Effective draws are some 600 of sd .05: a standard error of .002 each.
     np.testing.assert_allclose(one["point"], two["point"], atol=0.012)
     np.testing.assert_allclose(one["lower"], two["lower"], atol=0.03)
+
+
+def halved(data: Any) -> None:
+    """What is reported looks a label up."""
+    share = np.array([0.5 if name == "a" else 1.0 for name in data.coords["system"]])
+    with numpyro.plate("system", data.size("system")):
+        rate = numpyro.sample("rate", dist.Beta(1, 1))
+        numpyro.sample("positives", dist.Binomial(data["n"], rate), obs=data["positives"])
+        numpyro.deterministic("accuracy", rate * share)
+
+
+def test_a_log_of_one_shape_and_other_labels_is_computed_by_its_own() -> None:
+    model = as_model(halved)
+    draws = xr.Dataset({"rate": (("chain", "draw", "system"), np.full((1, 2, 2), 0.8))})
+    for names, first in (("ab", 0.4), ("bc", 0.8)):
+        data = model.prepare(simulate_verdicts(seed=1, models=tuple(names), labelled=30, unlabelled=30).verdicts)
+        found = model.reported(draws.assign_coords(system=list(names)), data)["accuracy"]
+        np.testing.assert_allclose(found[0, 0], [first, 0.8], rtol=1e-12)
 
 
 def test_strengths_answer_the_elo_question() -> None:
