@@ -71,16 +71,13 @@ def pymc_log_densities(model: Model, data: Data, points: Any, *, jacobian: bool 
     from pytensor.compile.mode import Mode
     from pytensor.graph.replace import vectorize_graph
 
-    from bayesjudge.inference.programs.density import density
-
     # Where each node of a graph was made is looked up frame by frame, for a message that no test reads.
     with pytensor.config.change_flags(traceback__limit=0):
         twin = model.pymc(data)
-        unknown = sorted(twin.free_RVs, key=lambda rv: rv.name)
-        values = [twin.rvs_to_values[rv] for rv in unknown]
-        # Its own initial point would be one more graph to rewrite and compile.
-        start = density(model, data).unravel(points[0])
-        shapes = [np.shape(start[rv.name]) for rv in unknown]
+        # Its own, so that a twin of other shapes is found.
+        start = twin.initial_point()
+        values = [twin.rvs_to_values[rv] for rv in sorted(twin.free_RVs, key=lambda rv: rv.name)]
+        shapes = [np.shape(start[value.name]) for value in values]
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
         assert ends[-1] == points.shape[1]
         many = [pt.tensor(value.name, shape=(None, *value.type.shape), dtype=value.dtype) for value in values]

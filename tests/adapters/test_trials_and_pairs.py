@@ -192,9 +192,7 @@ def test_a_pair_whose_orders_disagree_is_half_consistent() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("function", "table"), [(steady, simulate_trials(seed=1, items=3, trials=6).trials), (logistic, PAIRS)]
-)
+@pytest.mark.parametrize(("function", "table"), [(steady, TRIALS), (logistic, PAIRS)])
 def test_they_are_calibrated_over_their_priors(function: Any, table: Any) -> None:
     model = as_model(function)
     assert sbc(model, model.prepare(table), replicates=60, seed=1).passed
@@ -220,9 +218,7 @@ def test_a_file_is_simulated_and_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("function", "table"), [(steady, simulate_trials(seed=1, items=3, trials=6).trials), (logistic, PAIRS)]
-)
+@pytest.mark.parametrize(("function", "table"), [(steady, TRIALS), (logistic, PAIRS)])
 def test_they_are_checked_and_their_slips_found(function: Any, table: Any) -> None:
     # HMC draws all data sets in one program; what the Laplace approximation does not fit is drawn one by one.
     found = bj.check_model(function, table, replicates=100, mutated=100)

@@ -328,3 +328,10 @@ def test_a_million_rows(log, tmp_path):
     unlabelled = many[(many["model"] == "a") & many["label"].isna()]
     assert found["n"] == len(unlabelled)
     assert found["point"] == pytest.approx(unlabelled["verdict"].mean(), abs=1e-12)
+
+
+def test_a_help_text_leaves_its_command_as_it_was() -> None:
+    shown = run("accuracy", "--help")
+    assert shown.exit_code == 0
+    assert "<bool>" not in shown.stdout
+    assert "no such file: none.csv" in run("accuracy", "none.csv", "--no-compare").stderr

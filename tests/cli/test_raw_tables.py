@@ -62,9 +62,9 @@ def written_to(command: str, folder: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all tables, so that the demonstration, of which many messages speak, is one command."""
-    return tmp_path_factory.mktemp("written")
+def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for all tables: the demonstration, of which many messages speak, is then one command."""
+    return tmp_path_factory.mktemp("demonstrated")
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_is_answered_or_its_message_gives_a_command_that_answers(
-    question: str, table: str, folder: Path
+    question: str, table: str, demonstrated: Path, tmp_path: Path
 ) -> None:
     log = DATA / table
     code, message = typed(question, log, *SOME.get((question, log.stem), ()), *FEW)
@@ -84,6 +84,7 @@ def test_a_question_is_answered_or_its_message_gives_a_command_that_answers(
     assert "Traceback" not in message
     words = first_command(message)
     if words[0] in {"judge", "demo"}:
+        folder = demonstrated if words[0] == "demo" else tmp_path
         assert typed(*words, *written_to(words[0], folder))[0] == 0
         return
     if "ITEMS.csv" in words:

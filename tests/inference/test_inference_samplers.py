@@ -17,7 +17,7 @@ from scipy import stats
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Hmc, Nuts, fit
 from bayesjudge.inference.engines.hmc import run_hmc
-from bayesjudge.inference.engines.laplace import run_laplace
+from bayesjudge.inference.engines.laplace import Round, first_proposal, improved, run_laplace
 from bayesjudge.inference.engines.metric import DENSE_UP_TO
 from bayesjudge.inference.engines.nuts import run_nuts
 from bayesjudge.inference.engines.starts import EXACT_UP_TO, PROBES, find_starts
@@ -237,3 +237,12 @@ def test_keys_decide_the_draws(sampler: str) -> None:
 
     np.testing.assert_array_equal(draw(3), draw(3))
     assert not np.array_equal(draw(3), draw(4))
+
+
+def test_a_round_of_a_thousand_effective_draws_is_the_last() -> None:
+    rng, before = np.random.default_rng(1), Round(first_proposal(np.zeros(3), np.eye(3)), 0.0, converged=False)
+    z = rng.standard_normal((20_000, 3))
+    # Weights of a log-normal leave exp(−2.6) of the draws effective, less than the share that is enough by itself.
+    log_ratio = np.sqrt(2.6) * rng.standard_normal(20_000)
+    assert improved(z, log_ratio, before).converged
+    assert not improved(z[:2000], log_ratio[:2000], before).converged

@@ -36,7 +36,7 @@ def _answer(question: str) -> Comparison:
         log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=200, judges=1))
         return bj.elo(log.battles, engine="laplace", draws=100)
     if question == "reliability":
-        # Laplace's rounds of importance sampling take thrice as long here, where spreads are uncertain.
+        # Laplace's rounds of importance sampling take longer here, where spreads are uncertain.
         return bj.reliability(simulate_trials(seed=4, items=8, trials=3).trials, **{**QUICK, "engine": "hmc"})
     return bj.audit(simulate_pairs(seed=1, n=60, verified=40, dimensions=2).pairs, engine="laplace", draws=100)
 

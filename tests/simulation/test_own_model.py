@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 def test_a_function_is_checked_and_its_slips_are_found(tmp_path: Path) -> None:
     log = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=60, unlabelled=300).verdicts
     function = f"{EXAMPLES / 'own_model.py'}:validated_judge"
-    found = bj.check_model(function, log, replicates=100, mutated=100)
+    found = bj.check_model(function, log, replicates=100, mutated=100, engine="laplace")
     assert found.passed
     assert found.mutations["found"].all()
     assert found.recovery.set_index(["estimand", "unit"]).loc[("accuracy", "a"), "correlation"] > 0.9

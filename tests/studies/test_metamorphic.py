@@ -23,7 +23,8 @@ from bayesjudge.tables import Verdicts
 
 MODEL = JudgeError()
 KEY = ["estimand", "unit", "method"]
-#: Monte Carlo error of points and widths, as a share of an interval's width.
+#: Monte Carlo error of points and widths, as a share of an interval's width. One answer of 1,000 draws is off by up to
+#: .06 over ten seeds, and two are compared: hence the 4,000 draws.
 SAMPLING = 0.06
 
 

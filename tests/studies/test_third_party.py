@@ -48,7 +48,7 @@ CASES: dict[str, tuple[Callable[[], Any], str, Any, str]] = {
         "random",
     ),
 }
-#: Laplace's rounds of importance sampling take long where spreads are uncertain.
+#: Laplace's rounds of importance sampling take longer than HMC where spreads are uncertain.
 QUICK = {name: {"engine": "hmc" if name == "reliability" else "laplace", "draws": 200} for name in CASES}
 GROUPS = {
     "bayesjudge.models": {
