@@ -108,11 +108,24 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
         _counted_twice("squares"),
         _counted_twice("mean"),
     ),
+    "pointwise_scores_groups": (
+        _flipped("b_score_log_words"),
+        _scaled("tau_score_spread_topic", 3.0),
+        _dropped_jacobian("tau_score_spread_words_by_judge"),
+        _counted_twice("mean"),
+    ),
     "repeated_trials": (
         _dropped_jacobian("item_spread"),
         _flipped("position"),
         _scaled("item_spread"),
         _mirrored("repeat_correlation"),
+        _counted_twice("n"),
+    ),
+    "repeated_trials_groups": (
+        _flipped("b_preference_length"),
+        _flipped("b_position_log_words"),
+        _scaled("tau_position_spread_topic", 3.0),
+        _dropped_jacobian("tau_preference_spread_length_by_judge"),
         _counted_twice("n"),
     ),
     "verdict_agreement": (

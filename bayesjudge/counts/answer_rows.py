@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bayesjudge.counts.rows import UNLABELLED, Cells, IbisTable, fetch
-from bayesjudge.errors import InputError, Problem, UsageError, did_you_mean
+from bayesjudge.counts.key_columns import columns_by
+from bayesjudge.counts.rows import UNLABELLED, Cells, fetch
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
@@ -33,30 +33,5 @@ def answer_rows(verdicts: Verdicts | ir.Table, cells: Cells, columns: Sequence[s
 
 def columns_of_answers(verdicts: Verdicts | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
     """One row an answer: item, system and the columns, each of which has one value for an answer or none."""
-    there = verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns
-    columns = [name for name in columns if name not in {"item", "system"}]
-    if missing := [name for name in columns if name not in there]:
-        raise UsageError(f"no column {missing[0]!r}{did_you_mean(missing[0], there)}; the table has {list(there)}")
-    if isinstance(verdicts, Verdicts):
-        named = verdicts.frame.rename(columns={"model": "system"})[["item", "system", *columns]]
-    else:
-        table: IbisTable = verdicts
-        ids = {"item": table["item"].cast("string"), "system": table["model"].cast("string")}
-        named = fetch(table.select(**ids, **{name: table[name] for name in columns}).distinct())
-    answers = named.groupby(["item", "system"], as_index=False)
-    if not columns:
-        return answers.size().drop(columns="size")
-    several = answers[columns].nunique()
-    problems = [
-        Problem(
-            column=name,
-            found=f"several values for item {several['item'][bad].iloc[0]!r}",
-            allowed="one value for each answer (item and model), to be used in a formula",
-            fix="Give each answer one value before counting.",
-        )
-        for name in columns
-        if (bad := several[name] > 1).any()
-    ]
-    if problems:
-        raise InputError(problems)
-    return answers[columns].first()
+    table = verdicts.frame if isinstance(verdicts, Verdicts) else verdicts
+    return columns_by(table, {"item": "item", "system": "model"}, columns, of="answer (item and model)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -223,7 +223,13 @@ class RepeatCounts:
 
     def for_judges(self, judges: Sequence[str]) -> Self:
         """Counts of some judges alone; items and conditions that none of them saw are left out."""
-        keep = np.isin(self.judge, chosen_judges(self.judges, judges))
+        return self._kept(np.isin(self.judge, chosen_judges(self.judges, judges)))
+
+    def for_items(self, items: Iterable[str]) -> Self:
+        """Counts of some items alone."""
+        return self._kept(np.isin(np.array(self.items)[self.item], list(items)))
+
+    def _kept(self, keep: NDArray[np.bool_]) -> Self:
         used = np.unique(self.item[keep])
         changed: dict[str, Any] = {name: getattr(self, name)[keep] for name in self.of_cells}
         for name in ("category", *self.of_items):

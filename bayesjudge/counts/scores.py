@@ -26,6 +26,7 @@ from bayesjudge.counts.conditions import (
     event_rows,
     require_rows,
 )
+from bayesjudge.counts.key_columns import columns_by
 from bayesjudge.counts.rows import IbisTable, cached, coded, fetch, require_names
 from bayesjudge.tables import Scores
 from bayesjudge.tables.scores import SCORES
@@ -86,6 +87,7 @@ class ScoreCounts:
     trial_means: Of the same scores as ``crossed``.
     dropped: Rows of the input that could not be used, by reason.
     warnings: What was assumed on the way in.
+    columns: One row a response, ``item``, ``response`` and the columns that formulas name, where they were asked for.
     """
 
     items: tuple[str, ...]
@@ -101,6 +103,7 @@ class ScoreCounts:
     trial_means: TrialMeans
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    columns: pd.DataFrame | None = None
 
     def for_judges(self, judges: Sequence[str]) -> ScoreCounts:
         """Moments of some judges' scores alone; conditions that none of them was asked under are left out."""
@@ -126,8 +129,11 @@ class ScoreCounts:
 type _Names = dict[str, tuple[Any, ...]]
 
 
-def count_scores(scores: Scores | ir.Table) -> ScoreCounts:
-    """Moments of repeated scores, in three passes where the data lives."""
+def count_scores(scores: Scores | ir.Table, *, columns: Sequence[str] | None = None) -> ScoreCounts:
+    """Moments of repeated scores, in three passes where the data lives.
+
+    columns: What formulas name: columns of responses.
+    """
     rows = event_rows(scores, SCORES)
     levels = _levels(rows.table)
     cells = rows.fetch(_moments(rows.table, levels))
@@ -149,7 +155,19 @@ def count_scores(scores: Scores | ir.Table) -> ScoreCounts:
         trial_means=_trial_means(trials, trial, names),
         dropped=rows.dropped,
         warnings=rows.warnings,
+        columns=None if columns is None else _columns(scores, columns),
     )
+
+
+def _columns(scores: Scores | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
+    """One row a response."""
+    import ibis
+
+    table: Any = scores.frame if isinstance(scores, Scores) else scores
+    if "response" not in table.columns:
+        table = table.mutate(response=ibis.literal("response"))
+    keys = {"item": "item", "response": "response"}
+    return columns_by(table, keys, columns, of="response (item and response)")
 
 
 def _levels(table: IbisTable) -> tuple[float, ...]:

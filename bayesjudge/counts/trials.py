@@ -6,6 +6,7 @@ pass over the rows (DuckDB by default, any Ibis backend) is all that grows with 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,6 +21,7 @@ from bayesjudge.counts.conditions import (
     event_rows,
     require_rows,
 )
+from bayesjudge.counts.key_columns import columns_by
 from bayesjudge.counts.rows import IbisTable, fetch, require_names
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Trials
@@ -28,6 +30,7 @@ from bayesjudge.tables.words import OUTCOME, OUTCOMES
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    import pandas as pd
 
 
 _SIGNS = {"ab": 1, "ba": -1, "": 0}
@@ -39,19 +42,22 @@ class TrialCounts(RepeatCounts):
 
     order: 1 where response a was shown first, -1 where b was, 0 where it was not recorded.
     n: Trials that ended a, b, tie.
+    columns: One row an item, ``item`` and the columns that formulas name, where they were asked for.
     """
 
     of_cells: ClassVar[tuple[str, ...]] = ("order", "n")
 
     order: NDArray[np.int64]
     n: NDArray[np.int64]
+    columns: pd.DataFrame | None = None
 
 
-def count_trials(trials: Trials | ir.Table) -> TrialCounts:
+def count_trials(trials: Trials | ir.Table, *, columns: Sequence[str] | None = None) -> TrialCounts:
     """Count outcomes in one pass where the data lives.
 
     trials: A validated table, or an Ibis expression with the columns of `Trials` on any backend; outcomes must be
         ``a``, ``b`` or ``tie`` there, orders ``ab`` or ``ba``.
+    columns: What formulas name: columns of items, X where there are X_a and X_b.
     """
     if isinstance(trials, Trials) and trials.options:
         raise UsageError("these trials are choices among three options or more: use count_choices")
@@ -82,7 +88,16 @@ def count_trials(trials: Trials | ir.Table) -> TrialCounts:
         n=frame[list(sums)].to_numpy(np.int64)[place],
         dropped=rows.dropped,
         warnings=rows.warnings,
+        columns=None if columns is None else _columns(trials, columns),
     )
+
+
+def _columns(trials: Trials | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
+    """One row an item; of X that is not there, X_a and X_b."""
+    table = trials.frame if isinstance(trials, Trials) else trials
+    sided = [name for name in columns if name not in table.columns and {f"{name}_a", f"{name}_b"} <= {*table.columns}]
+    there = [name for name in columns if name not in sided]
+    return columns_by(table, {"item": "item"}, [*there, *(f"{x}_{side}" for x in sided for side in "ab")], of="item")
 
 
 def _require_words(table: IbisTable) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _VERDICTS, _PAIRS = "verdicts with columns", "pairs with columns"
+_SCORES, _TRIALS = "scores with columns", "trials with columns"
 
 
 def _battles(seed: int, **world: Any) -> Battles:
@@ -47,6 +48,19 @@ def _pairs_with_columns() -> Pairs:
     return replace(table, frame=table.frame.assign(**more))
 
 
+def _repeated_with_columns[T: (Scores, Trials)](table: T) -> T:
+    """Items of three topics, that two responses of some length answer, and prompts of some words."""
+    items, rng = table.frame["item"].unique(), np.random.default_rng(4)
+    columns = {
+        "topic": np.resize(list("pqr"), len(items)),
+        "words": rng.choice([10, 20, 40], len(items)),
+        "length_a": rng.integers(50, 400, len(items)),
+        "length_b": rng.integers(50, 400, len(items)),
+    }
+    more = {name: table.frame["item"].map(dict(zip(items, of, strict=True))) for name, of in columns.items()}
+    return replace(table, frame=table.frame.assign(**more))
+
+
 def _graded() -> Battles:
     table = _battles(1, battles=40, judges=2, graded=True)
     # Gaps as a judge states them, in whole points: battles of equal gaps are counted together.
@@ -64,7 +78,9 @@ _MAKERS: Mapping[str, Callable[[], Verdicts | Battles | Pairs | Scores | Trials]
     "pairs": lambda: simulate_pairs(seed=4, n=60, verified=50, dimensions=2).pairs,
     _PAIRS: _pairs_with_columns,
     "scores": lambda: simulate_scores(seed=3, responses=12, trials=3).scores,
+    _SCORES: lambda: _repeated_with_columns(simulate_scores(seed=3, responses=12, trials=3).scores),
     "trials": lambda: simulate_trials(seed=1, items=8, trials=4).trials,
+    _TRIALS: lambda: _repeated_with_columns(simulate_trials(seed=1, items=8, trials=4).trials),
 }
 
 #: The kind of small table that each registered model of this package is calibrated on.
@@ -110,6 +126,12 @@ FORMULAS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         _VERDICTS,
     ),
     "judge_panel_nested": ("judge_panel", ("label ~ 1 + log(length) + (1|topic) + (1|system:topic)",), _VERDICTS),
+    "pointwise_scores_groups": ("pointwise_scores", ("score ~ 1 + log(words) + (words|judge) + (1|topic)",), _SCORES),
+    "repeated_trials_groups": (
+        "repeated_trials",
+        ("preference ~ 1 + length + (length|judge)", "position ~ 1 + log(words) + (1|topic)"),
+        _TRIALS,
+    ),
     "verdict_agreement_groups": ("verdict_agreement", ("agreement ~ 1 + style + (style|topic)",), _PAIRS),
 }
 

@@ -24,6 +24,9 @@ RATES = ("accuracy", "sensitivity", "specificity")
 LABEL = "label"
 #: What may have one in an audit: P(people agree with a verdict).
 AGREEMENT = "agreement"
+#: What may have one where judging is repeated: the log odds of a, what being shown first adds to them, and scores.
+PREFERENCE, POSITION, SCORE = "preference", "position", "score"
+REPEATED = (PREFERENCE, POSITION, SCORE)
 #: The column that says whose answer it is.
 SYSTEM = "system"
 #: Functions of a column.
@@ -55,7 +58,7 @@ class Term:
 class Formula:
     """The formula of one rate.
 
-    rate: One of `RATES`, `LABEL` or `AGREEMENT`.
+    rate: One of `RATES`, `LABEL`, `AGREEMENT` or `REPEATED`.
     right: What `formulae` reads, without calls.
     common, grouped: Its terms.
     """
@@ -106,10 +109,11 @@ def read_formula(text: str, *, rates: tuple[str, ...] = (*RATES, LABEL)) -> Form
     """
     left, tilde, right = text.partition("~")
     rate = left.strip()
-    example = f"'{AGREEMENT if AGREEMENT in rates else RATES[1]} ~ 1 + length + (1|topic)'"
+    example = f"'{RATES[1] if RATES[1] in rates else rates[-1]} ~ 1 + length + (1|topic)'"
     if not right.strip() or rate not in rates:
         hint = did_you_mean(rate, rates) if tilde else ""
-        what = f"a rate ({', '.join(rates)}){hint}" if len(rates) > 1 else AGREEMENT
+        kind = "a rate" if RATES[0] in rates else "what it moves"
+        what = f"{kind} ({', '.join(rates)}){hint}" if len(rates) > 1 else ", ".join(rates)
         raise UsageError(f"formula {text!r}: write {what}, ~ and terms, as in {example}")
     quoted = _CALL.sub(lambda call: f"`{call[1]}({call[2].strip('`')})`", right.strip())
     common, grouped = _terms(text, quoted, example)
@@ -118,7 +122,7 @@ def read_formula(text: str, *, rates: tuple[str, ...] = (*RATES, LABEL)) -> Form
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(f"formula {text!r}: two terms are called {twice[0]!r} in names of priors: rename a column")
     if found.levels is None:
-        by_system = "" if AGREEMENT in rates else f" (one for all) or 0 + {SYSTEM} (one for each system)"
+        by_system = f" (one for all) or 0 + {SYSTEM} (one for each system)" if RATES[0] in rates else ""
         raise UsageError(f"formula {text!r}: it has no level: add 1{by_system}")
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -25,7 +25,7 @@ class ReliabilityOptions(DecisionOptions):
     """
 
     warm_up_most: ClassVar[int | None] = 150
-    example: ClassVar[str] = "--budget 200 --likelihood ordinal"
+    example: ClassVar[str] = "--budget 200 --formula 'position ~ 1 + words + (1|topic)'"
     #: Hundreds of effects near their normal units need no shorter steps than these.
     target_accept: ClassVar[float] = 0.8
 
@@ -47,10 +47,32 @@ class ReliabilityOptions(DecisionOptions):
             "A response whose scores are compared; give two where there are more.", flag="--response", metavar="<name>"
         ),
     ] = None
+    formula: Annotated[
+        Sequence[str],
+        Option(
+            "What columns of the log do to preference or position (of comparisons), or to score: "
+            "'position ~ 1 + words + (1|topic)'; one of each.",
+            metavar="<formula>",
+            recorded="given",
+        ),
+    ] = ()
     judges: Annotated[
         Iterable[str] | None,
         Option("Only this judge; may be given more than once.", flag="--judge", panel="Data", recorded="given"),
     ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from bayesjudge.effects import REPEATED, read_formula  # needs pandas, which help does not
+
+        for text in self.formula:
+            read_formula(text, rates=REPEATED)
+
+    def formulas_of(self, *of: str) -> tuple[str, ...]:
+        """Formulas of some of what they may move."""
+        from bayesjudge.effects import REPEATED, read_formula
+
+        return tuple(text for text in self.formula if read_formula(text, rates=REPEATED).rate in of)
 
     @property
     def sampling(self) -> Mapping[str, Any]:

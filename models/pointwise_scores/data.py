@@ -7,21 +7,27 @@ that the scores say about how trials differ.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.scores import ScoreCells, ScoreCounts, TrialMeans
+from bayesjudge.effects import Formula
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.common.added_terms import added_to, columns_of
 
 _FEW = "no response was scored twice by one judge under one condition, so noise cannot be distinguished from responses"
 
 
-def gaussian_data(counts: ScoreCounts) -> Data:
+def gaussian_data(counts: ScoreCounts, formulas: Sequence[Formula] = ()) -> Data:
     """Means of cells (targets, blocks), and sums of squares of blocks with their degrees of freedom."""
     blocks, block, targets, target = _codes(counts)
+    named = _named(counts, blocks)
+    added = added_to(named["block_judge"], _columns(counts, formulas), formulas, axis="target")
     shape = (len(targets), len(blocks))
     mean, n = np.zeros(shape), np.zeros(shape, dtype=np.int64)
     mean[target, block], n[target, block] = counts.cells.mean, counts.cells.n
@@ -37,6 +43,7 @@ def gaussian_data(counts: ScoreCounts) -> Data:
         "complete": squares[:, 4].astype(np.int64),
         "location": np.array([location]),
         "scale": np.array([scale]),
+        **added.arrays,
     }
     axes = {
         "mean": ("target", "block"),
@@ -44,20 +51,21 @@ def gaussian_data(counts: ScoreCounts) -> Data:
         "squares": ("block", "source"),
         "freedom": ("block", "source"),
         "complete": ("block",),
+        **added.dims,
     }
     return Data(
         arrays=arrays,
         dims={name: axes.get(name, ("unit",)) for name in arrays},
-        coords={"target": targets, "source": ("within", "trials"), "unit": ("score",), **_named(counts, blocks)},
+        coords={"target": targets, "source": ("within", "trials"), "unit": ("score",), **named, **added.coords},
         observed="mean",
         also_observed=("squares",),
-        ragged=("target",),
-        facts={"trials": bool(squares[:, 3].sum())},
+        ragged=() if formulas else ("target",),
+        facts={"trials": bool(squares[:, 3].sum()), **added.facts},
         units=_sizes(block, counts, blocks),
     )
 
 
-def ordinal_data(counts: ScoreCounts) -> Data:
+def ordinal_data(counts: ScoreCounts, formulas: Sequence[Formula] = ()) -> Data:
     """How often each level was given in each cell (cells, levels), laid out (block, response)."""
     if len(counts.levels) < 3:
         raise UsageError(
@@ -67,6 +75,8 @@ def ordinal_data(counts: ScoreCounts) -> Data:
     if counts.cells.n.max() < 2:
         raise UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response)")
     blocks, block, targets, target = _codes(counts)
+    named = _named(counts, blocks)
+    added = added_to(named["block_judge"], _columns(counts, formulas), formulas, axis="response")
     grid = np.zeros((len(blocks), len(targets), len(counts.levels)), dtype=np.int64)
     grid[block, target] = counts.cells.levels
     places = np.indices(grid.shape[:2])
@@ -80,27 +90,44 @@ def ordinal_data(counts: ScoreCounts) -> Data:
         "target": places[1].ravel(),
         "share": total / total.sum(axis=1, keepdims=True),
         "value": np.array(counts.levels),
+        **added.arrays,
     }
     axes = {
         "levels": ("cell", "level"),
         "observed": ("cell", "level"),
         "share": ("response", "level"),
         "value": ("level",),
+        **added.dims,
     }
     gaps = tuple(f"{low:g} to {high:g}" for low, high in zip(counts.levels[1:-1], counts.levels[2:], strict=True))
     return Data(
         arrays=arrays,
         dims={name: axes.get(name, ("cell",)) for name in arrays},
         coords={
-            "cell": tuple(f"{target} | {name}" for name in _named(counts, blocks)["block"] for target in targets),
+            "cell": tuple(f"{target} | {name}" for name in named["block"] for target in targets),
             "level": tuple(f"{v:g}" for v in counts.levels),
             "response": targets,
             "gap": gaps,
-            **_named(counts, blocks),
+            **named,
+            **added.coords,
         },
         observed="levels",
+        facts=added.facts,
         units=_sizes(block, counts, blocks),
     )
+
+
+def _columns(counts: ScoreCounts, formulas: Sequence[Formula]) -> pd.DataFrame:
+    """The columns of every target."""
+    pairs = np.unique(np.column_stack([counts.cells.item, counts.cells.response]), axis=0)
+    keys = {"item": np.array(counts.items)[pairs[:, 0]], "response": np.array(counts.responses)[pairs[:, 1]]}
+    if not formulas:
+        return pd.DataFrame(keys)
+    if counts.columns is None:
+        raise UsageError(
+            f"these counts have no columns for formulas: count_scores(scores, columns={columns_of(formulas)})"
+        )
+    return pd.DataFrame(keys).merge(counts.columns, how="left", on=list(keys), validate="1:1")
 
 
 def _codes(counts: ScoreCounts) -> tuple[Any, NDArray[np.int64], tuple[str, ...], NDArray[np.int64]]:

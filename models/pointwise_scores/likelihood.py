@@ -16,13 +16,15 @@ from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
+from bayesjudge.effects import Formula
 from bayesjudge.model import Data
+from bayesjudge.models.common.added_terms import numpyro_shift
 from bayesjudge.models.common.outcome_counts import OutcomeCounts
 from bayesjudge.models.common.units import Guess
 from bayesjudge.priors import InUse
 
 
-def gaussian(data: Data, prior: InUse) -> None:
+def gaussian(data: Data, prior: InUse, formula: Formula | None) -> None:
     """Moments of numbers; priors are in units of the scores' own spread."""
     per, blocks = 1 / data["scale"][0], data.size("block")
     mean = numpyro.sample("mean_score", prior.numpyro("mean", per=per, zero=data["location"][0]))
@@ -38,8 +40,11 @@ def gaussian(data: Data, prior: InUse) -> None:
             shared = shared * jnp.exp(log_scale - log_scale.mean())
         if data.facts["trials"]:
             trial = numpyro.sample("trial_spread", prior.numpyro("trial_spread", per=per))
+    mean = jnp.broadcast_to(mean, (blocks,))
+    if formula is not None:
+        mean = mean + data["scale"] * numpyro_shift(formula, data, prior, judges=blocks).T
     with numpyro.plate("target", data.size("target"), dim=-1):
-        cells = CellMeans(jnp.broadcast_to(mean, (blocks,)), jnp.broadcast_to(shared, (blocks,)), own, noise, data["n"])
+        cells = CellMeans(mean, jnp.broadcast_to(shared, (blocks,)), own, noise, data["n"])
         numpyro.sample("mean", cells, obs=data.arrays.get("mean"))
     variance = jnp.stack([noise**2, noise**2 + data["complete"] * trial**2], axis=-1)
     with numpyro.plate("block", blocks, dim=-2), numpyro.plate("source", 2, dim=-1):
@@ -47,11 +52,12 @@ def gaussian(data: Data, prior: InUse) -> None:
         numpyro.sample("squares", squares, obs=data.arrays.get("squares"))
 
 
-def ordinal(data: Data, prior: InUse) -> None:
+def ordinal(data: Data, prior: InUse, formula: Formula | None) -> None:
     """Counts of levels; the latent variable's residual is standard logistic for the mean judge."""
     spread = numpyro.sample("response_spread", prior.numpyro("response_spread"))
     cuts = _cuts(data, prior)
     leniency, scale, own = _judges(data, prior)
+    leniency = leniency + numpyro_shift(formula, data, prior, judges=data.size("block"))
     rough = data["share"] @ _middles(cuts)
     guess = _scored(rough + leniency, cuts, scale, data)
     units = guess.blurred(own).over(0).around(-rough).units(spread)
@@ -142,7 +148,7 @@ def pytensor_log_levels(margin: Any, cuts: Any, scale: Any) -> Any:
 
 
 class CellMeans(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
-    """Means of one response's scores by every block, its own effect integrated out.
+    """Means of one response's scores by every block around their centres (B,) or (R, B), its effect integrated out.
 
     ``ȳ_b = c_b + λ_b u + v_b + ε̄_b`` with ``u ~ N(0, 1)`` shared by the blocks, ``v_b ~ N(0, σ_b)``,
     ``ε̄_b ~ N(0, σ²_ε/n_b)``: the covariance is diagonal plus rank one, so Sherman–Morrison gives

@@ -12,6 +12,9 @@ effect is integrated out: the cost does not grow with trials, and hardly with re
 (``likelihood="ordinal"``) are levels of a logistic variable around ``u_r + b_b + (u×b)_rb`` in units s_b::
 
     P(score ≤ level k) = σ((c_k − u_r − b_b − (u×b)_rb) / s_b)
+
+A formula of ``score`` adds to μ + b_b what columns of the responses say, and groups of responses that pool
+(`common/added_terms.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +24,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesjudge.counts.scores import ScoreCounts, count_scores
+from bayesjudge.effects import SCORE, Formula
 from bayesjudge.errors import require_choice
 from bayesjudge.model import Data, GenerativeModel, Statistic
+from bayesjudge.models.common.added_terms import added_formulas, added_slots, columns_of
+from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.pointwise_scores import data as pointwise_scores_data
 from bayesjudge.models.pointwise_scores import priors as likelihood_priors
 from bayesjudge.models.pointwise_scores import results
@@ -46,6 +52,8 @@ class PointwiseScores(GenerativeModel):
     ----------
     likelihood : {"gaussian", "ordinal"}
         Scores as numbers, or as ordered levels (at most 21) of a latent logistic variable.
+    formulas : tuple of str
+        At most one: ``score ~ 1 + length + (1|system)``.
 
     Examples
     --------
@@ -54,34 +62,48 @@ class PointwiseScores(GenerativeModel):
     """
 
     likelihood: Likelihood = "gaussian"
+    formulas: tuple[str, ...] = ()
 
-    exchangeable = ("response_effect", "interaction", "leniency")
+    exchangeable = ("response_effect", "interaction", "leniency", "z_score")
 
     def __post_init__(self) -> None:
         require_choice("likelihood", self.likelihood, get_args(Likelihood))
+        self.formula()
+
+    def formula(self) -> Formula | None:
+        """What the formula says, if there is one."""
+        slots = tuple(likelihood_priors.SLOTS[self.likelihood])
+        return next(iter(added_formulas(self.formulas, of=(SCORE,), slots=slots)), None)
+
+    @property
+    def columns(self) -> list[str] | None:
+        """Columns of responses that counts of scores need for the formula."""
+        return columns_of([formula] if (formula := self.formula()) else [])
 
     @property
     def priors(self) -> Mapping[str, Slot]:
         """Of scores in standard deviations of all of them, or of a latent logistic variable."""
-        return likelihood_priors.SLOTS[self.likelihood]
+        effect, spread = likelihood_priors.ADDED[self.likelihood]
+        added = [formula] if (formula := self.formula()) else []
+        return {**likelihood_priors.SLOTS[self.likelihood], **added_slots(added, {SCORE: effect}, spread)}
 
     @property
     def options(self) -> tuple[str, ...]:
-        """In the label: the likelihood."""
-        return (self.likelihood,)
+        """In the label: the likelihood, and the formula."""
+        return (self.likelihood, *([str(formula).replace(" ", "")] if (formula := self.formula()) else []))
 
     def prepare(self, table: Scores | ScoreCounts) -> Data:
         """Moments of cells and blocks, or counts of levels."""
-        counts = table if isinstance(table, ScoreCounts) else count_scores(table)
-        if self.likelihood == "ordinal":
-            return pointwise_scores_data.ordinal_data(counts)
-        return pointwise_scores_data.gaussian_data(counts)
+        counts = table if isinstance(table, ScoreCounts) else count_scores(table, columns=self.columns)
+        made, added = pointwise_scores_data, [formula] if (formula := self.formula()) else []
+        return (made.ordinal_data if self.likelihood == "ordinal" else made.gaussian_data)(counts, added)
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
         from bayesjudge.models.pointwise_scores import likelihood
 
-        (likelihood.ordinal if self.likelihood == "ordinal" else likelihood.gaussian)(data, self.in_use(data))
+        moments = likelihood.ordinal if self.likelihood == "ordinal" else likelihood.gaussian
+        moments(data, self.in_use(data), self.formula())
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -90,12 +112,17 @@ class PointwiseScores(GenerativeModel):
         from bayesjudge.models.pointwise_scores import pymc as twin
 
         with pm.Model(coords={name: list(labels) for name, labels in data.coords.items()}) as model:
-            (twin.ordinal if self.likelihood == "ordinal" else twin.gaussian)(data, self.in_use(data))
+            moments = twin.ordinal if self.likelihood == "ordinal" else twin.gaussian
+            moments(data, self.in_use(data), self.formula())
         return model
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """ICC, shares of variance, and the margin of error of one score, of every judge and condition."""
-        return results.quantities(posterior, data)
+        return results.quantities(posterior, data, self.formula())
+
+    def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:  # noqa: ARG002 what Describes calls
+        """What the formula took its columns for."""
+        return {"effects": effect_facts(data)} if self.formulas else {}
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

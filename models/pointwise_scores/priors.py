@@ -27,3 +27,16 @@ SLOTS: Mapping[str, Mapping[str, Slot]] = {
         "cut_gap": Slot("Gamma(2, 1.5)", _LOGIT, "levels differ by about 1.3"),
     },
 }
+#: Of formulas: effects of numbers, and spreads of groups.
+ADDED: Mapping[str, tuple[Slot, Slot]] = {
+    "gaussian": (
+        Slot(
+            "Normal(0, 0.5)", f"{_SD} per sd", "what a column says of a response is less than all that responses differ"
+        ),
+        Slot("HalfNormal(0.5)", _SD, "groups may be alike: a spread of 0 stays possible"),
+    ),
+    "ordinal": (
+        Slot("Normal(0, 1.5)", f"{_LOGIT} per sd", "half of what responses differ by"),
+        Slot("HalfNormal(1.5)", _LOGIT, "groups may be alike: a spread of 0 stays possible"),
+    ),
+}

@@ -8,14 +8,16 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from bayesjudge.effects import Formula
 from bayesjudge.model import Data
+from bayesjudge.models.common.added_terms import pymc_shift
 from bayesjudge.models.pointwise_scores.likelihood import pytensor_log_levels
 from bayesjudge.priors import InUse
 
 _ZERO, _ONE = np.float64(0), np.float64(1)
 
 
-def gaussian(data: Data, prior: InUse) -> None:
+def gaussian(data: Data, prior: InUse, formula: Formula | None) -> None:
     """Moments of numbers."""
     per, blocks = 1 / float(data["scale"][0]), data.size("block")
     mean = prior.pymc("mean_score", "mean", per=per, zero=float(data["location"][0]))
@@ -28,7 +30,10 @@ def gaussian(data: Data, prior: InUse) -> None:
         own = prior.pymc("interaction_spread", "interaction_spread", per=per, dims="block")
         log_scale = prior.pymc("log_scale", "log_scale", dims="block")
         shared = shared * pt.exp(log_scale - pt.mean(log_scale))
-    pm.Potential("mean", _means(mean * np.ones(blocks), shared * np.ones(blocks), own, noise, data), dims="target")
+    mean = mean * np.ones(blocks)
+    if formula is not None:
+        mean = mean + float(data["scale"][0]) * pymc_shift(formula, data, prior, judges=blocks).T
+    pm.Potential("mean", _means(mean, shared * np.ones(blocks), own, noise, data), dims="target")
     freedom, squares = data["freedom"].astype(float), np.where(data["freedom"] > 0, data["squares"], 1.0)
     variance = pt.stack([noise**2, noise**2 + data["complete"].astype(float) * trial**2], axis=-1)
     half = np.maximum(freedom, 1) / 2
@@ -50,7 +55,7 @@ def _means(centre: Any, shared: Any, own: Any, noise: Any, data: Data) -> Any:
     return -(white**2).sum(-1) / 2 - log_det - present.sum(1) * np.log(2 * np.pi) / 2
 
 
-def ordinal(data: Data, prior: InUse) -> None:
+def ordinal(data: Data, prior: InUse, formula: Formula | None) -> None:
     """Counts of levels."""
     blocks, block, target = data.size("block"), data["block"], data["target"]
     spread = prior.pymc("response_spread", "response_spread")
@@ -62,6 +67,8 @@ def ordinal(data: Data, prior: InUse) -> None:
         log_scale = prior.pymc("log_noise", "log_scale", dims="block")
         scale = pt.exp(log_scale - pt.mean(log_scale))[block]
         own = prior.pymc("interaction_spread", "interaction_spread", dims="block")[block]
+    if formula is not None:
+        leniency = leniency + pymc_shift(formula, data, prior, judges=blocks)[block, target]
     outside = pt.concatenate([cuts[:1] - 2, cuts, cuts[-1:] + 2])
     rough = data["share"] @ ((outside[1:] + outside[:-1]) / 2)
     information, pull = _scored(rough[target] + leniency, cuts, scale, data)

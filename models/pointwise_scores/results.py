@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesjudge.estimates.posterior import quantity
 from bayesjudge.model import Data, Statistic
+from bayesjudge.models.pointwise_scores.added_moments import NOTHING, Moments, category_means, mean_changes, moments
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from bayesjudge.effects import Formula
 
 
 #: Nodes of the latent variable in standard deviations: a trapezoid rule, exact to 1e-8 for normal weights.
 _NODES = np.linspace(-6.0, 6.0, 241)
 
 
-def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-    """By judge (``unit``) and condition (``group``), and the ICC between judges."""
-    found = components(posterior, data)
+def quantities(posterior: xr.Dataset, data: Data, formula: Formula | None = None) -> dict[str, xr.DataArray]:
+    """By judge (``unit``) and condition (``group``), and the ICC between judges; what a formula moves."""
+    added = moments(formula, posterior, data)
+    found = components(posterior, data, added)
     noise = np.sqrt(found["within"])
     by_block: dict[str, Any] = {
         "icc": found["icc"],
@@ -40,37 +45,62 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     if "between_judges" in found:
         both = found["between_judges"].expand_dims(unit=["all judges"])
         every["icc[judges]"] = quantity(both, n={"all judges": max(data.units.values())})
+    if formula is not None:
+        every |= _moved(formula, posterior, data, added, named)
     return every
 
 
-def components(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+def _moved(
+    formula: Formula, posterior: xr.Dataset, data: Data, added: Moments, named: Mapping[str, Any]
+) -> dict[str, xr.DataArray]:
+    """Mean scores of categories, and how much the mean score changes with a number."""
+    import xarray as xr
+
+    found = {}
+    for category, mean in category_means(formula, posterior, data).items():
+        there = components(posterior, data, replace(added, mean=mean))["mean"]
+        found[f"mean_score[{category}]"] = quantity(there.assign_coords(named))
+    changes = {}
+    now = components(posterior, data, added)["mean"]
+    for number, change in mean_changes(formula, posterior, data).items():
+        moved = components(posterior, data, replace(added, mean=added.mean + change))["mean"]
+        changes[f"score, +1 sd of {number}"] = (moved - now).mean("block")
+    if changes:
+        effects = xr.concat(list(changes.values()), dim="unit").assign_coords(unit=list(changes))
+        found["effect"] = quantity(effects, n=dict.fromkeys(changes, max(data.units.values())), signed=True)
+    return found
+
+
+def components(posterior: xr.Dataset, data: Data, added: Moments = NOTHING) -> dict[str, xr.DataArray]:
     """Draws by block of the mean score, the variances ``between`` and ``within`` responses, and ``icc``.
+
+    added: Of what a formula adds, which is a part of how responses differ.
 
     All on the scale of the scores. ``within`` is the variance of one score of a given response: trial and
     noise. With several blocks ``between_judges`` is the ICC of single scores by random judges.
     """
-    return _levels(posterior, data) if "gaps" in posterior else _numbers(posterior, data)
+    return (_levels if "gaps" in posterior else _numbers)(posterior, data, added)
 
 
-def _numbers(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+def _numbers(posterior: xr.Dataset, data: Data, added: Moments) -> dict[str, xr.DataArray]:
     noise = posterior["noise"]
     trial = posterior["trial_spread"] ** 2 if "trial_spread" in posterior else 0.0
     loading, own = posterior["response_spread"] + 0 * noise, 0 * noise
-    mean = posterior["mean_score"] + 0 * noise
+    mean = posterior["mean_score"] + 0 * noise + added.mean
     if "interaction_spread" in posterior:
         own, mean = posterior["interaction_spread"] ** 2, mean + posterior["leniency"]
         log = posterior["log_scale"]
         loading = loading * np.exp(log - log.mean("block"))
-    between, within = loading**2 + own, noise**2 + trial
+    between, within = loading**2 + own + added.variance, noise**2 + trial
     found = {"mean": mean, "between": between, "within": within, "icc": between / (between + within)}
     if (blocks := data.size("block")) > 1:
         total = (between + within).mean("block") + mean.var("block", ddof=1)
-        pairs = loading.sum("block") ** 2 - (loading**2).sum("block")
+        pairs = loading.sum("block") ** 2 - (loading**2).sum("block") + added.shared
         found["between_judges"] = pairs / (blocks * (blocks - 1)) / total
     return found
 
 
-def _levels(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+def _levels(posterior: xr.Dataset, data: Data, added: Moments) -> dict[str, xr.DataArray]:
     """Moments of the scores themselves, the latent variable integrated out on a grid."""
     import xarray as xr
     from scipy.special import expit
@@ -83,7 +113,7 @@ def _levels(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     cuts = posterior["middle"].to_numpy()[..., None] + steps - steps.mean(-1, keepdims=True)
     parts = []
     for name in data.coords["block"]:
-        spread, shift, scale = _block(posterior, name)
+        spread, shift, scale = _block(posterior, name, added)
         eta = shift[..., None] + spread[..., None] * _NODES
         below = expit((cuts[:, :, None] - eta[..., None]) / scale[..., None, None])
         first = value[-1] - below @ np.diff(value)
@@ -100,16 +130,19 @@ def _levels(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     return {"mean": mean, "between": between, "within": within, "icc": between / (between + within)}
 
 
-def _block(posterior: xr.Dataset, name: str) -> tuple[Any, Any, Any]:
+def _block(posterior: xr.Dataset, name: str, added: Moments) -> tuple[Any, Any, Any]:
     """Latent spread of responses, shift and scale of one block, (chain, draw) each."""
-    shared = posterior["response_spread"].to_numpy()
+    more, moved = (
+        part.sel(block=name).to_numpy() if hasattr(part, "sel") else part for part in (added.variance, added.mean)
+    )
+    shared = np.sqrt(posterior["response_spread"].to_numpy() ** 2 + more)
     if "interaction_spread" not in posterior:
-        return shared, np.zeros_like(shared), np.ones_like(shared)
+        return shared, np.zeros_like(shared) + moved, np.ones_like(shared)
     own, shift, log = (
         posterior[site].sel(block=name).to_numpy() for site in ("interaction_spread", "leniency", "log_noise")
     )
     centred = log - posterior["log_noise"].mean("block").to_numpy()
-    return np.sqrt(shared**2 + own**2), shift, np.exp(centred)
+    return np.sqrt(shared**2 + own**2), shift + moved, np.exp(centred)
 
 
 def _by_block(data: Data, cells: Any, values: Any) -> dict[str, Any]:

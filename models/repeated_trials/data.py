@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.trials import TrialCounts
+from bayesjudge.effects import POSITION, PREFERENCE, Formula
+from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.common.added_terms import added_to, columns_of
 from bayesjudge.tables.words import OUTCOMES
 
 #: Correlation of a judge's trials of an item, where its preference is guessed before anything is known.
@@ -18,8 +22,9 @@ REPEAT = 0.5
 NONE = "(not recorded)"
 
 
-def prepare(counts: TrialCounts) -> Data:
+def prepare(counts: TrialCounts, formulas: Sequence[Formula] = ()) -> Data:
     """Codes of every cell; temperatures stand in the order of `reference`, the first one having κ = 1."""
+    added = added_to(counts.judges, _columns(counts, formulas), formulas, axis="item", only=PREFERENCE)
     prompts, prompt = _codes([c.prompt for c in counts.conditions])
     temperatures, temperature = _codes([c.temperature for c in counts.conditions])
     order = reference(temperature[counts.condition], counts.n.sum(axis=1), len(temperatures))
@@ -43,6 +48,7 @@ def prepare(counts: TrialCounts) -> Data:
         "one_sided": one_sided(counts),
         "rough_tie": rough_tie(counts),
         "one_sided_tie": one_sided_tie(counts),
+        **added.arrays,
     }
     axes = {
         "n": ("cell", "outcome"),
@@ -53,6 +59,7 @@ def prepare(counts: TrialCounts) -> Data:
         "one_sided_tie": ("item",),
         "category_of": ("item",),
         "position_of": ("judge",),
+        **added.dims,
     }
     named = [str(temperatures[k]) for k in order]
     judges = np.array(counts.judges, dtype=object)
@@ -74,6 +81,7 @@ def prepare(counts: TrialCounts) -> Data:
             "condition": tuple(map(str, counts.conditions)),
             "ordered_judge": tuple(judges[ordered]),
             "unordered_judge": tuple(judges[~ordered]),
+            **added.coords,
         },
         observed="n",
         facts={
@@ -82,9 +90,27 @@ def prepare(counts: TrialCounts) -> Data:
             "both_orders": _both_orders(counts),
             "ties": bool(n[:, 2].any()),
             "crossed": _crossed(counts, judge=counts.judge, prompt=prompt[counts.condition]),
+            **added.facts,
         },
         units=_sizes(counts),
     )
+
+
+def _columns(counts: TrialCounts, formulas: Sequence[Formula]) -> pd.DataFrame:
+    """The columns of every item."""
+    if not formulas:
+        return pd.DataFrame(index=range(len(counts.items)))
+    if counts.columns is None:
+        raise UsageError(
+            f"these counts have no columns for formulas: count_trials(trials, columns={columns_of(formulas)})"
+        )
+    unordered = [judge for judge, known in zip(counts.judges, _identified(counts)[1], strict=True) if not known]
+    if unordered and any(formula.rate == POSITION for formula in formulas):
+        raise UsageError(
+            f"a formula of {POSITION} needs the order in which responses were shown, which was not recorded for "
+            f"{unordered[0]!r}: leave the formula out, or choose other judges"
+        )
+    return counts.columns.set_index("item").reindex(list(counts.items)).reset_index(drop=True)
 
 
 class _Grid(NamedTuple):

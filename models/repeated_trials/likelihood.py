@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpyro
 from numpyro import distributions as dist
 
+from bayesjudge.effects import Formula
 from bayesjudge.model import Data
+from bayesjudge.models.common.added_terms import numpyro_shift
 from bayesjudge.models.common.units import Guess, estimated_location
 from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes, jax_gap, jax_log_outcomes
 from bayesjudge.priors import InUse
@@ -24,23 +26,31 @@ class Cells(NamedTuple):
     rho: Any
 
 
-def traits(prior: InUse, data: Data) -> Cells:
-    """Traits of every cell's judge, and of its temperature; they spread to (slots, judges, items)."""
+def traits(prior: InUse, data: Data, formula: Formula | None) -> Cells:
+    """Traits of every cell's judge, and of its temperature; they spread to (slots, judges, items).
+
+    formula: What γ depends on.
+    """
     log_kappa = _judge_decisiveness(prior, data)[:, None] + _heat(prior, data)
-    gamma, rho = _position(prior, data), _repeats(prior, data)
-    cells = _ties(prior, Cells(jnp.exp(log_kappa), gamma[:, None], 0.0, rho[:, None]), data)
+    gamma, rho = _position(prior, data)[:, None], _repeats(prior, data)
+    gamma = gamma + numpyro_shift(formula, data, prior, judges=data.size("judge"))
+    cells = _ties(prior, Cells(jnp.exp(log_kappa), gamma, 0.0, rho[:, None]), data)
     several = data.size("prompt") > 1 and data.size("ordered_judge")
     return _position_by_prompt(prior, cells, data) if several else cells
 
 
-def margin(prior: InUse, cells: Cells, data: Data) -> Any:
-    """κ (m + w + τ) of every cell, (slots, judges, items)."""
+def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> Any:
+    """κ (m + w + τ) of every cell, (slots, judges, items).
+
+    formula: What moves m + w.
+    """
+    shift = numpyro_shift(formula, data, prior, judges=data.size("judge"))
     judges = _layer("judge", prior, data)
     prompts = _layer("prompt", prior, data)
     items = numpyro.sample("item_spread", prior.numpyro("item_spread"))
     start = estimated_location(data["rough"], data["one_sided"], items)
     guess = scored(start, cells, data).blurred(prompts).over(0).blurred(judges)
-    inside = _item_preference(prior, guess.over(0).around(-start), items, data)
+    inside = _item_preference(prior, guess.around(shift).over(0).around(-start), items, data) + shift
     if data.facts["crossed"]:
         guess = scored(inside, cells, data)
     if "prompt" in data.facts["crossed"]:

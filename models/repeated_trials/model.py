@@ -14,6 +14,9 @@ For trial outcome a, b or tie of judge j on item i under prompt c and temperatur
     log κ ~ N(0, ½)                          decisiveness: 1 for the mean judge and the reference temperature
     n_cell ~ Dirichlet-multinomial(N, p, ρ_j)     trials of a cell share a π of their own
 
+Formulas add to m_i + w_ij (of ``preference``) and to γ_j (of ``position``) what columns of the items say, and
+groups of items that pool (`common/added_terms.py`).
+
 A cell is one judge, item, prompt, temperature and order. Where the order was not recorded, either is as
 likely: the sign of γ_j is then not identified, and only its size is sampled.
 """
@@ -27,8 +30,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.trials import TrialCounts, count_trials
+from bayesjudge.effects import POSITION, PREFERENCE, Formula
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, GenerativeModel, Statistic
+from bayesjudge.models.common.added_terms import added_formulas, added_slots, columns_of
+from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.repeated_trials import data as repeated_trials_data
 from bayesjudge.models.repeated_trials import results
 from bayesjudge.models.repeated_trials import statistics as repeated_trials_statistics
@@ -57,17 +63,31 @@ SLOTS: Mapping[str, Slot] = {
     "tie_spread": Slot("Gamma(2, 2)", _LOGIT, f"around 1; {_AVOIDS_0}"),
     "repeat_correlation": Slot("Beta(1, 1)", "correlation", "from independent trials to a judge that repeats itself"),
 }
+#: What formulas may move.
+MOVED = (PREFERENCE, POSITION)
+_EFFECTS = {
+    PREFERENCE: Slot("Normal(0, 1)", f"{_LOGIT} per sd", "half of what items differ by, or less"),
+    POSITION: Slot("Normal(0, 0.5)", f"{_LOGIT} per sd", "less than position bias itself"),
+}
+_SPREAD = Slot("HalfNormal(0.5)", _LOGIT, "groups may be alike: a spread of 0 stays possible")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatedTrials(GenerativeModel):
     """Repeatability of judges that compare two responses.
 
+    Parameters
+    ----------
+    formulas : tuple of str
+        What else preference and position bias depend on: ``("position ~ 1 + words + (1|topic)",)``.
+
     Examples
     --------
     >>> RepeatedTrials().label
     'bayes:repeated_trials'
     """
+
+    formulas: tuple[str, ...] = ()
 
     #: Effects of items, categories and judges: part of the model, not prior guesses about one number.
     exchangeable = (
@@ -78,17 +98,40 @@ class RepeatedTrials(GenerativeModel):
         "judge_decisiveness",
         "position_by_prompt",
         "tie_effect",
+        "z_preference",
+        "z_position",
     )
+
+    def __post_init__(self) -> None:
+        self.added()
+        super().__post_init__()
+
+    def added(self) -> tuple[Formula, ...]:
+        """What formulas say."""
+        return added_formulas(self.formulas, of=MOVED, slots=tuple(SLOTS))
+
+    @property
+    def columns(self) -> list[str] | None:
+        """Columns of items that counts of trials need for the formulas."""
+        return columns_of(self.added())
+
+    def _formula(self, of: str) -> Formula | None:
+        return next((formula for formula in self.added() if formula.rate == of), None)
 
     @property
     def priors(self) -> Mapping[str, Slot]:
         """Of spreads, of position bias, and of ties; those of layers that the data do not have are not used."""
-        return SLOTS
+        return {**SLOTS, **added_slots(self.added(), _EFFECTS, _SPREAD)}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """In the label: the formulas."""
+        return tuple(str(formula).replace(" ", "") for formula in self.added())
 
     def prepare(self, table: Trials | TrialCounts) -> Data:
         """Outcome counts of every cell."""
-        counts = table if isinstance(table, TrialCounts) else count_trials(table)
-        return repeated_trials_data.prepare(counts)
+        counts = table if isinstance(table, TrialCounts) else count_trials(table, columns=self.columns)
+        return repeated_trials_data.prepare(counts, self.added())
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
@@ -97,8 +140,8 @@ class RepeatedTrials(GenerativeModel):
         from bayesjudge.models.repeated_trials import likelihood
 
         prior = self.in_use(data)
-        cells = likelihood.traits(prior, data)
-        eta = likelihood.margin(prior, cells, data)
+        cells = likelihood.traits(prior, data, self._formula(POSITION))
+        eta = likelihood.margin(prior, cells, data, self._formula(PREFERENCE))
         with numpyro.plate("cell", data.size("cell"), dim=-1):
             numpyro.sample("n", likelihood.likelihood(eta, cells, data), obs=data.arrays.get("n"))
 
@@ -110,8 +153,8 @@ class RepeatedTrials(GenerativeModel):
         from bayesjudge.models.repeated_trials.outcomes import pytensor_log_outcomes, pytensor_log_prob
 
         with pm.Model(coords={name: list(labels) for name, labels in data.coords.items()}) as model:
-            cells = twin.traits(self.in_use(data), data)
-            eta = twin.margin(self.in_use(data), cells, data)
+            cells = twin.traits(self.in_use(data), data, self._formula(POSITION))
+            eta = twin.margin(self.in_use(data), cells, data, self._formula(PREFERENCE))
             log_p = pytensor_log_outcomes(eta, cells.gamma, cells.nu, data["order"])
             pm.Potential("n", pytensor_log_prob(np.asarray(data["n"]), log_p, cells.rho), dims="cell")
         return model
@@ -149,6 +192,10 @@ class RepeatedTrials(GenerativeModel):
     def statistics(self) -> Mapping[str, Statistic]:
         """Tie rates, flip rates and their histogram, unanimity, position gaps, agreement of judges."""
         return repeated_trials_statistics.STATISTICS
+
+    def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:  # noqa: ARG002 what Describes calls
+        """What the formulas took their columns for."""
+        return {"effects": effect_facts(data)} if self.formulas else {}
 
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
         """Counts of resampled items, for the predictive checks."""

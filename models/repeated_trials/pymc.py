@@ -8,7 +8,9 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from bayesjudge.effects import Formula
 from bayesjudge.model import Data
+from bayesjudge.models.common.added_terms import pymc_shift
 from bayesjudge.models.common.units import estimated_location
 from bayesjudge.priors import InUse
 
@@ -22,8 +24,11 @@ class Cells(NamedTuple):
     rho: Any
 
 
-def traits(prior: InUse, data: Data) -> Cells:
+def traits(prior: InUse, data: Data, formula: Formula | None) -> Cells:
     """Traits of every cell's judge, and of its temperature."""
+    gamma = _position(prior, data)[data["judge"]]
+    if formula is not None:
+        gamma = gamma + pymc_shift(formula, data, prior, judges=data.size("judge"))[data["judge"], data["item"]]
     judge, log_scale = data["judge"], np.zeros(len(data["judge"]))
     if data.size("judge") > 1:
         raw = prior.pymc("judge_decisiveness", "decisiveness", dims="judge")
@@ -32,7 +37,7 @@ def traits(prior: InUse, data: Data) -> Cells:
         by_heat = prior.pymc("decisiveness", "decisiveness", dims="other_temperature")
         log_scale = log_scale + pt.concatenate([np.zeros(1), by_heat])[data["temperature"]]
     ties, kappa = prior.pymc("tie", "tie", dims="judge"), pt.exp(pt.as_tensor(log_scale))
-    cells = Cells(kappa, _position(prior, data)[judge], ties[judge], _repeats(prior, data)[judge])
+    cells = Cells(kappa, gamma, ties[judge], _repeats(prior, data)[judge])
     if data.facts["ties"]:
         cells = cells._replace(nu=cells.nu + _ties(prior, ties, cells, data))
     if data.size("prompt") == 1 or not data.size("ordered_judge"):
@@ -40,8 +45,9 @@ def traits(prior: InUse, data: Data) -> Cells:
     return cells._replace(gamma=cells.gamma + _position_by_prompt(prior, cells, data))
 
 
-def margin(prior: InUse, cells: Cells, data: Data) -> Any:
+def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> Any:
     """κ (m + w + τ) of every cell, (cells,)."""
+    shift = pymc_shift(formula, data, prior, judges=data.size("judge"))
     judge, item, prompt = data["judge"], data["item"], data["prompt"]
     judges, prompts, crossed = np.float64(0), np.float64(0), data.facts["crossed"]
     if "judge" in crossed:
@@ -54,8 +60,11 @@ def margin(prior: InUse, cells: Cells, data: Data) -> Any:
     one = 1 + prompts**2 * information
     information, pull = (information / one).sum(0), (pull / one).sum(0)
     other = 1 + judges**2 * information
-    information, pull = (information / other).sum(0), (pull / other).sum(0)
+    pull = ((pull - information * shift) / other).sum(0)
+    information = (information / other).sum(0)
     inside = _item_preference(prior, information, pull + information * start, items, data)[item]
+    if formula is not None:
+        inside = inside + shift[judge, item]
     information, pull = _scored(inside, cells, data)
     if "prompt" in crossed:
         blur = 1 + judges**2 * information

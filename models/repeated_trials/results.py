@@ -29,6 +29,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.maths.majority import NEVER_DIFFER, TRIALS, swap_risk, trials_label
 from bayesjudge.model import Data
+from bayesjudge.models.repeated_trials.added_results import category_parts, effect_rows
 from bayesjudge.models.repeated_trials.majorities import ALL, TARGETS, TIERS, Majorities, majorities
 from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws, verdict_draws
 from bayesjudge.tables.words import OUTCOMES
@@ -36,6 +37,7 @@ from bayesjudge.tables.words import OUTCOMES
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesjudge.effects import Formula
     from bayesjudge.models.repeated_trials import RepeatedTrials
 
 
@@ -50,6 +52,7 @@ class TrialResults:
     """One posterior's answers, which share its draws and what majorities of K trials would say."""
 
     label: str
+    formulas: tuple[Formula, ...]
     posterior: xr.Dataset
     draws: VerdictDraws
     majorities: list[Majorities]
@@ -65,6 +68,7 @@ class TrialResults:
         rows = [row for one in self.majorities for row in _judge_rows(one, common)]
         rows += _position_rows(self.posterior, self.data, common)
         rows += _decisiveness_rows(self.posterior, self.data, common)
+        rows += effect_rows(self.formulas, self.posterior, self.data, common)
         return Estimates.from_rows(rows + _layer_rows(self.draws, self.data, common))
 
     def items(self, *, prob: float) -> pd.DataFrame:
@@ -108,7 +112,9 @@ class TrialResults:
 def trial_results(model: RepeatedTrials, posterior: xr.Dataset, data: Data) -> TrialResults:
     """Draw verdict distributions once and look every number of trials up once."""
     draws = verdict_draws(model, posterior, data)
-    return TrialResults(label=model.label, posterior=posterior, draws=draws, majorities=majorities(draws))
+    return TrialResults(
+        label=model.label, formulas=model.added(), posterior=posterior, draws=draws, majorities=majorities(draws)
+    )
 
 
 def headline(model: RepeatedTrials, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
@@ -133,11 +139,11 @@ def quantile_rows(draws: Any, *, prob: float) -> dict[str, float]:
 def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]:
     part = one.part
     judge, group = part.name
-    n, fixed = {judge: part.items}, {"judge": judge, "group": group}
+    fixed = {"judge": judge, "group": group}
 
-    def row(estimand: str, values: Any, **more: Any) -> list[dict[str, Any]]:
+    def row(estimand: str, values: Any, *, of: VerdictDraws = part, **more: Any) -> list[dict[str, Any]]:
         array = part.array(values).expand_dims(judge=[judge])
-        return summary_rows(array, estimand=estimand, n=n, extra=fixed, **common, **more)
+        return summary_rows(array, estimand=estimand, n={judge: of.items}, extra=fixed, **common, **more)
 
     rows = row("flip_rate", part.flip_rate.mean(-1))
     rows += row(f"flip_rate[{trials_label(part.observed.sum(1))}]", part.replicated_flip_rate)
@@ -157,6 +163,10 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
         )
     if part.both_orders:
         rows += row("position_effect", part.position_effect.mean(-1), signed=True)
+    for category, some in category_parts(part):
+        rows += row(f"flip_rate[{category}]", some.flip_rate.mean(-1), of=some)
+        if some.both_orders:
+            rows += row(f"position_effect[{category}]", some.position_effect.mean(-1), of=some, signed=True)
     return rows
 
 

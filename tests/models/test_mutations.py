@@ -31,7 +31,8 @@ HEAVY = {"spread as a variance", "noise as a variance", "tau times 3"}
 
 #: Simulated data sets; small spreads of noise give scores of large variance: a shift of 1 takes more to see.
 #: Trials counted twice shift a score by 7 standard errors at 4,000: found, but not with the power asked for.
-REPLICATES = dict.fromkeys(MUTATIONS, 4000) | {"repeated_trials": 8000, "pointwise_scores": 20_000}
+_MORE = {"repeated_trials": 8000, "repeated_trials_groups": 8000, "pointwise_scores": 20_000}
+REPLICATES = dict.fromkeys(MUTATIONS, 4000) | _MORE
 
 
 @pytest.fixture(scope="module", params=list(MUTATIONS))

@@ -13,6 +13,7 @@ from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.baselines.reliability.agreement import krippendorff_alpha
 from bayesjudge.baselines.reliability.gap import GAP_COLUMNS, gap_rows, gap_tests, score_gaps
 from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc, one_way, variances
+from bayesjudge.baselines.reliability.score_means import score_means
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.counts.scores import ScoreCells, ScoreCounts
 from bayesjudge.estimates import Estimates
@@ -30,7 +31,8 @@ class ScoreReliability:
     estimates : Estimates
         By judge (``unit``) and condition (``group``): ``icc`` (ICC(2,1)) and the other forms with
         F-intervals, ``score_sd`` (of one response's scores) and ``score_margin`` (half-width of one score's
-        interval), ``score_gap`` with a bootstrap interval; over all judges ``alpha[interval]``.
+        interval), ``score_gap`` with a bootstrap interval, ``mean_score`` with one for new items; over all judges
+        ``alpha[interval]``.
     variance : pandas.DataFrame
         ``judge, group, component, variance, share``: response, trial, residual.
     gaps : pandas.DataFrame
@@ -92,7 +94,7 @@ def score_baselines(
     gaps = score_gaps(counts, responses=responses) if two else []
     found += gap_rows(gaps, prob=prob, bootstrap=bootstrap, seed=seed)
     return ScoreReliability(
-        estimates=Estimates.from_rows(found),
+        estimates=Estimates.concat([Estimates.from_rows(found), score_means(counts, prob=prob)]),
         variance=pd.DataFrame(
             [row for block in blocks for row in _components(block)],
             columns=["judge", "group", "component", "variance", "share"],

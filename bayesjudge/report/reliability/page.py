@@ -72,6 +72,14 @@ _METHOD = (
 _OBSERVED = """The flip rate is that of trials without end. The observed one, 1 − max/N, is named after the number of
 trials N that it was computed from: it rises with N by construction, so tables with different numbers of trials must
 not be compared on it. The Bayesian row of that name is what the model predicts for the same trials made again."""
+_COLUMNS = """Columns that formulas name. An effect is a change when the number is one standard deviation higher: of
+P(first wins) − P(second wins) or of P(a wins), in decided verdicts on a pair that is even otherwise, or of a score."""
+#: What is given of every category of a column.
+CATEGORIES = {
+    "flip_rate": "Flip rate by category",
+    "position_effect": "P(first wins) − P(second wins) by category",
+    "mean_score": "Mean score by category",
+}
 #: Panels and rows that a figure of estimates has room for.
 MOST_UNITS = 30
 #: Bars that a reader can still tell apart, the fewest items shown whatever the number of judges, and judges an item
@@ -91,6 +99,7 @@ def reliability_page(answer: Comparison, *, excerpt: bool = False) -> Page:
             _position,
             _slots,
             _stability,
+            _columns,
             _needed,
             _plan,
             _scores,
@@ -178,6 +187,27 @@ def _position(answer: Comparison) -> Section | None:
         figures = _forest(answer.diagnostics, "position_effect", caption)
         return Section(title="Position", figures=figures)
     return Section(title="Position", text=[str(rows["note"].iloc[0]).capitalize() + "."])
+
+
+def _columns(answer: Comparison) -> Section | None:
+    """What formulas say of columns: effects of numbers, and every category by every method."""
+    rows = Estimates.concat([answer.estimates, answer.diagnostics])
+    tables: list[Table] = []
+    figures: list[Figure] = []
+    if len(rows.where(estimand="effect")):
+        effects = rows.where(estimand="effect").frame
+        named = effects.assign(unit=effects["unit"] + effects["judge"].map(lambda name: f" ({name})" if name else ""))
+        tables.append(comparison_table(Estimates(named), estimand="effect", caption="Average effects"))
+    for kind, caption in CATEGORIES.items():
+        found = rows.frame[rows.frame["estimand"].str.fullmatch(rf"{kind}\[.*=.*\]")]
+        found = found[~found["estimand"].str.contains(r"\[N=")]
+        if len(found):
+            level = found["estimand"].str.extract(r"\[(.*)\]")[0]
+            of = Estimates(found.assign(estimand=kind, unit=level + " | " + found["unit"], judge=""))
+            drawn = _forest(of, kind, f"{caption}.")
+            figures += drawn
+            tables.append(comparison_table(of, estimand=kind, caption=caption, folded=bool(drawn)))
+    return Section(title="What columns do", text=[_COLUMNS], figures=figures, tables=tables) if tables else None
 
 
 def _slots(answer: Comparison) -> Section | None:

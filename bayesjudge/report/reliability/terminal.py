@@ -51,8 +51,18 @@ def reliability_screen(answer: Comparison, width: int) -> list[Table | str]:
         _slots(answer, rows),
         _scores(answer, rows),
         _agreement(answer, rows),
+        *_effects(answer, rows),
     ]
     return [*tables, *_plan(answer)]
+
+
+def _effects(answer: Comparison, rows: Estimates) -> list[Table | str]:
+    """What one more standard deviation of each number of a formula changes."""
+    found = rows.where(estimand="effect").frame
+    table = empty_table(f"Average effects, {percent(answer)} intervals", ["effect"], ["change"])
+    for _, row in found.iterrows():
+        table.add_row(escape(f"{row['unit']} ({row['judge']})" if row["judge"] else row["unit"]), interval_cell(row))
+    return [table] if len(found) else []
 
 
 def _plan(answer: Comparison) -> list[Table | str]:

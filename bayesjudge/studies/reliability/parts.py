@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.reliability import ScoreReliability, TrialReliability, score_baselines, trial_baselines
+from bayesjudge.baselines.reliability import (
+    ScoreReliability,
+    TrialReliability,
+    score_baselines,
+    score_means,
+    trial_baselines,
+)
 from bayesjudge.counts.scores import ScoreCounts
 from bayesjudge.counts.trials import TrialCounts
+from bayesjudge.effects import POSITION, PREFERENCE, SCORE
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fitting
@@ -65,9 +73,15 @@ class Pointwise:
     unfitted: str = ""
 
 
+def own_models(options: ReliabilityOptions) -> tuple[RepeatedTrials, PointwiseScores]:
+    """Models of comparisons and of scores, with the formulas that are given."""
+    scores = PointwiseScores(likelihood=options.likelihood, formulas=options.formulas_of(SCORE))
+    return RepeatedTrials(formulas=options.formulas_of(PREFERENCE, POSITION)), scores
+
+
 def pairwise_job(counts: TrialCounts, options: ReliabilityOptions) -> Fitting:
     """The fit of `repeated_trials`."""
-    return Fitting(model=believing(RepeatedTrials(), options), table=counts, **options.sampling)
+    return Fitting(model=believing(own_models(options)[0], options), table=counts, **options.sampling)
 
 
 def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -> Pairwise:
@@ -80,7 +94,7 @@ def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -
         counts=counts,
         fit=posterior,
         baseline=baseline,
-        estimates=Estimates.concat([rows, baseline.estimates]),
+        estimates=Estimates.concat([rows, baseline.estimates, *_of_categories(posterior, counts, options)]),
         items=results.items(prob=options.prob),
         curves=results.curves(prob=options.prob, observed=False),
         minimum=results.minimum(prob=options.prob),
@@ -88,13 +102,24 @@ def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -
     )
 
 
+def _of_categories(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -> Iterator[Estimates]:
+    """The baselines' rows of each category that formulas group items by."""
+    data = posterior.data
+    items = np.array(data.coords["item"])
+    for k, category in enumerate(data.coords.get("of_category", ())):
+        some = counts.for_items(items[np.asarray(data["member"])[:, k] > 0])
+        found = trial_baselines(some, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
+        kept = found.estimates.where(estimand=("flip_rate", "position_effect")).frame
+        yield Estimates(kept.assign(estimand=kept["estimand"] + f"[{category}]"))
+
+
 def pointwise_job(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) -> Fitting | str:
     """The fit of `pointwise_scores`, or why its data allow none."""
-    model = believing(PointwiseScores(likelihood=options.likelihood), options)
+    model = believing(own_models(options)[1], options)
     try:
         model.prepare(counts)
     except UsageError as error:
-        if alone:
+        if alone or options.formulas_of(SCORE):
             raise
         return f"scores have no posterior: {error}"
     return Fitting(model=model, table=counts, **options.sampling)
@@ -107,8 +132,18 @@ def pointwise(posterior: Fit | str, counts: ScoreCounts, options: ReliabilityOpt
     )
     if isinstance(posterior, str):
         return Pointwise(counts=counts, fits=(), baseline=baseline, estimates=baseline.estimates, unfitted=posterior)
-    rows = Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates])
+    means = _means_of_categories(posterior, counts, options)
+    rows = Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates, *means])
     return Pointwise(counts=counts, fits=(posterior,), baseline=baseline, estimates=rows)
+
+
+def _means_of_categories(posterior: Fit, counts: ScoreCounts, options: ReliabilityOptions) -> Iterator[Estimates]:
+    """Mean scores of each category that a formula groups responses by."""
+    data, cells = posterior.data, counts.cells
+    _, target = np.unique(np.column_stack([cells.item, cells.response]), axis=0, return_inverse=True)
+    for k, category in enumerate(data.coords.get("of_category", ())):
+        among = np.asarray(data["member"])[target.reshape(-1), k] > 0
+        yield score_means(counts, prob=options.prob, estimand=f"mean_score[{category}]", among=among)
 
 
 #: Models that always answer: the tables of items and curves are theirs.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ import numpy as np
 from bayesjudge.counts.choices import ChoiceCounts, count_choices
 from bayesjudge.counts.scores import ScoreCells, ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
+from bayesjudge.effects import POSITION, PREFERENCE, SCORE
 from bayesjudge.errors import InputError, Problem, UsageError, require_judges
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.model import Model
-from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
@@ -31,6 +32,7 @@ from bayesjudge.studies.reliability.parts import (
     OWN,
     Pairwise,
     Pointwise,
+    own_models,
     pairwise,
     pairwise_job,
     pointwise,
@@ -78,8 +80,10 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
     """
     tables = _tables(trials, options.scores)
-    compared = _count(tables[0], (TrialCounts, ChoiceCounts), _tally)
-    scored = _count(tables[1], ScoreCounts, count_scores)
+    of_trials, of_scores = own_models(options)
+    compared = _count(tables[0], (TrialCounts, ChoiceCounts), partial(_tally, of_trials))
+    scored = _count(tables[1], ScoreCounts, partial(count_scores, columns=of_scores.columns))
+    _require_formulas(options, compared, scored)
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
     counts = [one for one in (compared, scored) if one is not None]
@@ -87,9 +91,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
         _require_repeats(counts)
         _warn_of_hours(compared)
     further = further_models(options, own=OWN, needs=Model)
-    require_distinct(
-        [RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *(one.model for one in further)]
-    )
+    require_distinct([of_trials, of_scores, *(one.model for one in further)])
     planned: dict[str, Fitting | str] = {}
     if isinstance(compared, TrialCounts):
         planned["trials"] = pairwise_job(compared, options)
@@ -184,8 +186,20 @@ def _is_ready(source: Any, *kinds: type[Any]) -> bool:
     return source is None or isinstance(source, kinds) or type(source).__module__.startswith("ibis.")
 
 
-def _tally(trials: Any) -> Tallied:
-    return count_choices(trials) if isinstance(trials, Trials) and trials.options else count_trials(trials)
+def _tally(model: RepeatedTrials, trials: Any) -> Tallied:
+    if isinstance(trials, Trials) and trials.options:
+        return count_choices(trials)
+    return count_trials(trials, columns=model.columns)
+
+
+def _require_formulas(options: ReliabilityOptions, compared: Tallied | None, scored: ScoreCounts | None) -> None:
+    """Refuse formulas of what the log does not have."""
+    trials, scores = options.formulas_of(PREFERENCE, POSITION), options.formulas_of(SCORE)
+    if trials and not isinstance(compared, TrialCounts):
+        what = "scores alone" if compared is None else "choices among three options or more"
+        raise UsageError(f"'{trials[0]}' is for comparisons of two responses, and the log has {what}")
+    if scores and scored is None:
+        raise UsageError(f"'{scores[0]}' is for scores, and the log has none")
 
 
 def _count(table: Any, counts: Any, count: Callable[[Any], Any]) -> Any:

@@ -49,6 +49,7 @@ ABOUT = (
     "ac1",
     "alpha",
     "variance_share",
+    "effect",
     "flip_rate_change",
     "flip_rate_change_size",
     "majority_changed",

@@ -1,0 +1,208 @@
+"""Formulas that add to what a model's equations have: their terms, priors and design over judges and units.
+
+    what is there + x b + Σ_g s_g z_g[c],    z ~ N(0, 1)
+
+Rows of a design are units (items, or responses) within judges, so that ``(length|judge)`` is an effect of length
+that differs by judge. The levels, which ``1`` stands for, are the model's own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.effects import Formula, Term, design, read_formula
+from bayesjudge.effects.columns import MOST_LEVELS, names_of, numbers_of, prepared
+from bayesjudge.effects.design import moved
+from bayesjudge.effects.formula import base_of
+from bayesjudge.errors import UsageError
+from bayesjudge.models.common.effect_terms import Coefficients
+from bayesjudge.priors import Slot
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from bayesjudge.model import Data
+    from bayesjudge.priors import InUse
+
+
+#: The column that every design has.
+JUDGE = "judge"
+
+
+@functools.cache
+def added_formulas(texts: tuple[str, ...], *, of: tuple[str, ...], slots: tuple[str, ...]) -> tuple[Formula, ...]:
+    """Formulas of what a model lets formulas move, none of whose priors has the name of one of ``slots``."""
+    found = tuple(read_formula(text, rates=of) for text in texts)
+    for formula in found:
+        if sum(one.rate == formula.rate for one in found) > 1:
+            raise UsageError(f"two formulas of {formula.rate}: give one")
+        if Term(()) not in formula.common:
+            raise UsageError(f"formula '{formula}': it has no level: add 1")
+        if not (names := _slots_of(formula)):
+            raise UsageError(f"formula '{formula}': it adds nothing to what is always there: name a column")
+        if taken := [name for name in names if name in slots]:
+            raise UsageError(f"formula '{formula}': a prior is called {taken[0]!r} already: rename the column")
+    return found
+
+
+def columns_of(formulas: Sequence[Formula]) -> list[str] | None:
+    """The columns of a table that formulas name, but for the judge; none without formulas."""
+    named = {base_of(name)[1] for formula in formulas for name in formula.columns}
+    return sorted(named - {JUDGE}) if formulas else None
+
+
+def _slots_of(formula: Formula) -> dict[str, Term]:
+    """The slot of each term's coefficients, or of their spread where they pool."""
+    common = {f"{formula.rate}_{term.name}": term for term in formula.common if term.columns}
+    return common | {f"{formula.rate}_spread_{term.name}": term for term in formula.grouped}
+
+
+def added_slots(formulas: Sequence[Formula], effects: Mapping[str, Slot], spread: Slot) -> Mapping[str, Slot]:
+    """Priors of all terms: of numbers by what they move, and of every spread."""
+    return {
+        name: spread if term.groups else effects[formula.rate]
+        for formula in formulas
+        for name, term in _slots_of(formula).items()
+    }
+
+
+def coefficients_of(formula: Formula) -> Coefficients:
+    """The names of a formula's coefficients."""
+    slots = _slots_of(formula)
+    common, pooled = ([name for name, term in slots.items() if bool(term.groups) is pools] for pools in (False, True))
+    return Coefficients(of=formula.rate, common=tuple(common), pooled=tuple(pooled))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Added:
+    """What formulas add to `Data`: designs, how numbers change them, and the categories that units belong to."""
+
+    arrays: Mapping[str, Any]
+    dims: Mapping[str, tuple[str, ...]]
+    coords: Mapping[str, tuple[Any, ...]]
+    facts: Mapping[str, Any]
+
+
+def added_to(
+    judges: Sequence[str], units: pd.DataFrame, formulas: Sequence[Formula], *, axis: str, only: str = ""
+) -> Added:
+    """Designs of formulas over units within judges, (J·U, P).
+
+    judges: Of every block of rows.
+    units: The columns of each unit.
+    axis: Of the units.
+    only: Of X that is not there but X_a and X_b are, the difference is for formulas of this alone.
+    """
+    if not formulas:
+        return Added(arrays={}, dims={}, coords={}, facts={})
+    rows = _rows(judges, units)
+    arrays: dict[str, Any] = {}
+    dims: dict[str, tuple[str, ...]] = {}
+    coords: dict[str, tuple[Any, ...]] = {}
+    changes = []
+    scale: dict[str, tuple[float, float]] = {}
+    missing: dict[str, int] = {}
+    words: dict[str, None] = {}
+    for formula in formulas:
+        columns = prepared(_turned(rows, formula) if formula.rate == only else rows, [formula])
+        scale |= columns.scale
+        missing |= columns.missing
+        words |= dict.fromkeys(name for name in formula.columns if name not in (*columns.numbers, JUDGE))
+        made = design(formula, columns.frame)
+        parts = (*made.common, *made.grouped)
+        kept = np.repeat(
+            [bool(part.term.columns or part.term.groups) for part in parts], [len(p.labels) for p in parts]
+        )
+        named, key, row = coefficients_of(formula), f"design_{formula.rate}", f"{formula.rate}_row"
+        arrays[key], dims[key] = made.matrix[:, kept], (row, f"{formula.rate}_coefficient")
+        coords |= {row: tuple(range(len(rows))), f"{formula.rate}_coefficient": tuple(range(int(kept.sum())))}
+        own = [part for part in parts if part.term.columns or part.term.groups]
+        coords |= {slot: part.labels for slot, part in zip((*named.common, *named.pooled), own, strict=True)}
+        if named.pooled:
+            coords[named.axis] = tuple(f"{p.term.name}: {label}" for p in made.grouped for label in p.labels)
+        for number in columns.numbers:
+            change = moved(formula, columns.frame, number)
+            if change.any():
+                changes.append((formula.rate, number))
+                key = f"change_{len(changes)}"
+                arrays[key], dims[key] = change[:, kept], (row, f"{formula.rate}_coefficient")
+    members, many = _categories(units, words)
+    if members:
+        arrays["member"], dims["member"] = np.stack([*members.values()], axis=1), (axis, "of_category")
+        coords["of_category"] = tuple(members)
+    facts = {
+        "changes": tuple(changes),
+        "scale": tuple((name, *values) for name, values in scale.items()),
+        "missing": tuple(missing.items()),
+        "too_many": tuple(many.items()),
+    }
+    return Added(arrays=arrays, dims=dims, coords=coords, facts=facts)
+
+
+def _rows(judges: Sequence[str], units: pd.DataFrame) -> pd.DataFrame:
+    """Units within judges."""
+    import pandas as pd
+
+    rows = pd.concat([units] * len(judges), ignore_index=True)
+    return rows.assign(**{JUDGE: np.repeat(np.array(judges, dtype=object), len(units))})
+
+
+def _turned(rows: pd.DataFrame, formula: Formula) -> pd.DataFrame:
+    """Rows with X of a less X of b for each X that a formula names and that is not there."""
+    sided = [name for name in formula.columns if name not in rows and {f"{name}_a", f"{name}_b"} <= {*rows.columns}]
+    for name in sided:
+        a, b = (numbers_of(rows[f"{name}_{side}"]) for side in "ab")
+        if a is None or b is None:
+            raise UsageError(f"formula '{formula}': {name}_a and {name}_b are not numeric, and have no difference")
+        rows = rows.assign(**{name: a - b})
+    return rows
+
+
+def _categories(units: pd.DataFrame, names: Iterable[str]) -> tuple[dict[str, NDArray[np.float64]], dict[str, int]]:
+    """Which units belong to each category of some columns; columns with too many categories."""
+    found: dict[str, NDArray[np.float64]] = {}
+    many = {}
+    for name in names:
+        values = names_of(units[name])
+        levels = np.unique(values)
+        if len(levels) > MOST_LEVELS:
+            many[name] = len(levels)
+        else:
+            found |= {f"{name}={level}": (values == level).astype(np.float64) for level in levels}
+    return found, many
+
+
+def numpyro_shift(formula: Formula | None, data: Data, prior: InUse, *, judges: int) -> Any:
+    """What a formula adds for every unit of every judge, (J, U), sampled in NumPyro; 0 without one."""
+    if formula is None:
+        return 0.0
+    return (data[f"design_{formula.rate}"] @ coefficients_of(formula).numpyro(data, prior)).reshape(judges, -1)
+
+
+def pymc_shift(formula: Formula | None, data: Data, prior: InUse, *, judges: int) -> Any:
+    """The same inside an open PyMC model."""
+    if formula is None:
+        return np.float64(0)
+    return coefficients_of(formula).pymc(data, prior, np.asarray(data[f"design_{formula.rate}"])).reshape((judges, -1))
+
+
+def shift_draws(formula: Formula, posterior: xr.Dataset, data: Data) -> NDArray[np.float64]:
+    """Draws (D, J·U) of what a formula adds."""
+    found: NDArray[np.float64] = coefficients_of(formula).draws(posterior, data) @ data[f"design_{formula.rate}"].T
+    return found
+
+
+def changed(formulas: Sequence[Formula], posterior: xr.Dataset, data: Data) -> dict[tuple[str, str], Any]:
+    """Draws (D, J·U) of what one more standard deviation of each number adds, by what it moves and its name."""
+    draws = {formula.rate: coefficients_of(formula).draws(posterior, data) for formula in formulas}
+    return {
+        (of, number): draws[of] @ np.asarray(data[f"change_{k}"]).T
+        for k, (of, number) in enumerate(data.facts.get("changes", ()), start=1)
+    }
