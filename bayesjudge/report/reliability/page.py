@@ -72,8 +72,8 @@ _METHOD = (
 _OBSERVED = """The flip rate is that of trials without end. The observed one, 1 − max/N, is named after the number of
 trials N that it was computed from: it rises with N by construction, so tables with different numbers of trials must
 not be compared on it. The Bayesian row of that name is what the model predicts for the same trials made again."""
-_COLUMNS = """Columns that formulas name. An effect is a change when the number is one standard deviation higher: of
-P(first wins) − P(second wins) or of P(a wins), in decided verdicts on a pair that is even otherwise, or of a score."""
+_EFFECTS = """An effect is a change when the number is one standard deviation higher: of P(first wins) − P(second wins)
+or of P(a wins), in decided verdicts on a pair that is even otherwise, or of a score."""
 #: What is given of every category of a column.
 CATEGORIES = {
     "flip_rate": "Flip rate by category",
@@ -192,22 +192,32 @@ def _position(answer: Comparison) -> Section | None:
 def _columns(answer: Comparison) -> Section | None:
     """What formulas say of columns: effects of numbers, and every category by every method."""
     rows = Estimates.concat([answer.estimates, answer.diagnostics])
+    rows = Estimates(rows.frame[rows.frame["point"].notna()])
     tables: list[Table] = []
     figures: list[Figure] = []
-    if len(rows.where(estimand="effect")):
-        effects = rows.where(estimand="effect").frame
-        named = effects.assign(unit=effects["unit"] + effects["judge"].map(lambda name: f" ({name})" if name else ""))
-        tables.append(comparison_table(Estimates(named), estimand="effect", caption="Average effects"))
+    effects = rows.where(estimand="effect").frame
+    if len(effects):
+        whose = effects["judge"].map(lambda name: f" ({name})" if name else "")
+        named = Estimates(effects.assign(unit=effects["unit"] + whose, judge=""))
+        tables.append(comparison_table(named, estimand="effect", caption="Average effects", first="effect"))
     for kind, caption in CATEGORIES.items():
-        found = rows.frame[rows.frame["estimand"].str.fullmatch(rf"{kind}\[.*=.*\]")]
-        found = found[~found["estimand"].str.contains(r"\[N=")]
+        found = rows.frame[rows.frame["estimand"].str.fullmatch(rf"{kind}\[(?!N=|same order).*=.*\]")]
         if len(found):
-            level = found["estimand"].str.extract(r"\[(.*)\]")[0]
-            of = Estimates(found.assign(estimand=kind, unit=level + " | " + found["unit"], judge=""))
+            of = _by_category(found.assign(estimand=kind), found["estimand"].str.slice(len(kind) + 1, -1))
             drawn = _forest(of, kind, f"{caption}.")
             figures += drawn
-            tables.append(comparison_table(of, estimand=kind, caption=caption, folded=bool(drawn)))
-    return Section(title="What columns do", text=[_COLUMNS], figures=figures, tables=tables) if tables else None
+            first = "category, judge" if len(set(found["judge"])) > 1 else "category"
+            tables.append(comparison_table(of, estimand=kind, caption=caption, first=first, folded=bool(drawn)))
+    text = [_EFFECTS] if len(effects) else []
+    return Section(title="What columns do", text=text, figures=figures, tables=tables) if tables else None
+
+
+def _by_category(rows: pd.DataFrame, categories: pd.Series[str]) -> Estimates:
+    """Rows whose units are categories, of their column where there are several, and judges where there are several."""
+    parts = categories.str.partition("=")
+    names = categories if len(set(parts[0])) > 1 else parts[2]
+    units = names + ", " + rows["unit"] if len(set(rows["judge"])) > 1 else names
+    return Estimates(rows.assign(unit=units, judge=""))
 
 
 def _slots(answer: Comparison) -> Section | None:
