@@ -1,7 +1,6 @@
 """Simulation-based calibration of every registered model: ``python benchmarks/validation.py``.
 
-Each model, `judge_error` with each of three formulas, `judge_panel` and `verdict_agreement` with one, is calibrated on
-a small table of its own kind: ranks of every parameter, of the log likelihood and of further quantities that look at
+Each model, and with formulas each that takes them, is calibrated on a small table of its own kind: ranks of every parameter, of the log likelihood and of further quantities that look at
 the data, and the exact ranks of chains that start at the truth. One result a model,
 ``results/validation/MODEL.json``; VALIDATION.md is written from them by ``harness/pages.py``. Blocks of replicates are
 kept in ``--folder``, so that a killed run goes on where it stopped.
