@@ -1,9 +1,9 @@
 """Simulation-based calibration of every registered model: ``python benchmarks/validation.py``.
 
-Each model, and with formulas each that takes them, is calibrated on a small table of its own kind: ranks of every parameter, of the log likelihood and of further quantities that look at
-the data, and the exact ranks of chains that start at the truth. One result a model,
-``results/validation/MODEL.json``; VALIDATION.md is written from them by ``harness/pages.py``. Blocks of replicates are
-kept in ``--folder``, so that a killed run goes on where it stopped.
+Each model, with formulas or groups too where it takes them, is calibrated on a small table of its kind: ranks of every
+parameter, of the log likelihood and of further quantities that look at the data, and the exact ranks of chains that
+start at the truth. One result a model, ``results/validation/MODEL.json``; VALIDATION.md is written from them by
+``harness/pages.py``. Blocks of replicates are kept in ``--folder``, so that a killed run goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.command import each_model
 from harness.machine import machine
 from harness.results import holds, report, show
 
-from bayesjudge.datasets.small import FORMULAS, calibrated_on, small_table
+from bayesjudge.datasets.small import OPTIONS, calibrated_on, small_table
 from bayesjudge.inference import Hmc
 from bayesjudge.model import find_model
 from bayesjudge.simulation import Calibration, data_quantities, sbc
@@ -31,12 +31,12 @@ BINS = 16
 
 def main() -> None:
     """Calibrate the models asked for, one after another."""
-    each_model(__doc__, "replicates", RESULTS, _one, more=list(FORMULAS))
+    each_model(__doc__, "replicates", RESULTS, _one, more=list(OPTIONS))
 
 
 def _one(name: str, options: Namespace) -> None:
-    facts, (registered, formulas, table) = machine(), calibrated_on(name)
-    model = find_model(registered)(**({"formulas": formulas} if formulas else {}))
+    facts, (registered, given, table) = machine(), calibrated_on(name)
+    model = find_model(registered)(**given)
     data = model.prepare(small_table(table))
     folder = None if options.folder is None else options.folder / name
     # What was kept from an earlier run took its time then: no figure is better than a wrong one.

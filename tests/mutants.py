@@ -116,10 +116,10 @@ class Case:
 
     @classmethod
     def of(cls, name: str, slips: tuple[Mutation, ...]) -> Case:
-        """A registered model's, or that of one with formulas."""
+        """A registered model's, or that of one with other options."""
         accelerator.prepare()
-        registered, formulas, table = calibrated_on(name)
-        model = find_model(registered)(**({"formulas": formulas} if formulas else {}))
+        registered, options, table = calibrated_on(name)
+        model = find_model(registered)(**options)
         return cls(name=name, model=model, data=model.prepare(small_table(table)), slips=slips)
 
     def potential(self, z: Any, arrays: Any, weights: Any) -> Any:

@@ -46,13 +46,19 @@ def _swapped(site: str, other: str) -> Mutation:
 
 _CHANNEL = (_swapped("mu_sensitivity", "mu_specificity"), _scaled("tau_sensitivity", 3.0))
 
-#: Wrong versions of each registered model of this package, and of those with formulas, on its small table.
+#: Wrong versions of each registered model of this package, and of those with formulas or groups, on its small table.
 MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     "bradley_terry": (
         _dropped_jacobian("spread"),
         _flipped("strength"),
         _squared("spread"),
         _flipped("log_tie"),
+        _counted_twice("n"),
+    ),
+    "bradley_terry_groups": (
+        _scaled("group_spread", 3.0),
+        _flipped("group_strength"),
+        _dropped_jacobian("group_spread"),
         _counted_twice("n"),
     ),
     "conditional_panel": (*_CHANNEL, _dropped_jacobian("theta"), _mirrored("theta"), _counted_twice("response")),

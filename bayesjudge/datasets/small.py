@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets.battles import BattleDesign, simulate_battles
 from bayesjudge.datasets.pairs import simulate_pairs
 from bayesjudge.datasets.scores import simulate_scores
@@ -21,11 +22,13 @@ from bayesjudge.datasets.verdicts import simulate_verdicts
 from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:
+    from bayesjudge.counts.battles.counts import BattleCounts
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
 
 _VERDICTS, _PAIRS = "verdicts with columns", "pairs with columns"
 _SCORES, _TRIALS = "scores with columns", "trials with columns"
+_GROUPED = "grouped battles"
 
 
 def _battles(seed: int, **world: Any) -> Battles:
@@ -61,6 +64,12 @@ def _repeated_with_columns[T: (Scores, Trials)](table: T) -> T:
     return replace(table, frame=table.frame.assign(**more))
 
 
+def _in_groups(table: Battles) -> BattleCounts:
+    """Battles of three categories."""
+    named = table.frame.assign(category=np.resize(list("pqr"), len(table.frame)))
+    return count_battles(replace(table, frame=named), group="category")
+
+
 def _graded() -> Battles:
     table = _battles(1, battles=40, judges=2, graded=True)
     # Gaps as a judge states them, in whole points: battles of equal gaps are counted together.
@@ -68,11 +77,12 @@ def _graded() -> Battles:
     return type(table).from_frame(rounded)
 
 
-_MAKERS: Mapping[str, Callable[[], Verdicts | Battles | Pairs | Scores | Trials]] = {
+_MAKERS: Mapping[str, Callable[[], Verdicts | Battles | BattleCounts | Pairs | Scores | Trials]] = {
     "verdicts": lambda: simulate_verdicts(seed=1, labelled=40, unlabelled=80).verdicts,
     _VERDICTS: _with_columns,
     "panel": lambda: simulate_verdicts(seed=1, labelled=20, unlabelled=10, judges=("heron", "otter")).verdicts,
     "battles": lambda: _battles(5, battles=60),
+    _GROUPED: lambda: _in_groups(_battles(5, battles=90)),
     "judged battles": lambda: _battles(5, battles=60, judges=2, voted=0.7),
     "graded battles": _graded,
     "pairs": lambda: simulate_pairs(seed=4, n=60, verified=50, dimensions=2).pairs,
@@ -96,11 +106,17 @@ KIND_OF_MODEL: Mapping[str, str] = {
     "verdict_agreement": "pairs",
 }
 
-#: Models with formulas that are calibrated: the registered one, terms of each kind, and on which table.
-FORMULAS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+
+def _formulas(*texts: str) -> Mapping[str, Any]:
+    return {"formulas": texts}
+
+
+#: Models with other options that are calibrated: the registered one, its options, and on which table.
+OPTIONS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
+    "bradley_terry_groups": ("bradley_terry", {"by_group": True}, _GROUPED),
     "judge_error_number": (
         "judge_error",
-        (
+        _formulas(
             "accuracy ~ 0 + system + log(length)",
             "sensitivity ~ 1 + log(length) + (1|system)",
             "specificity ~ 1 + log(length) + (1|system)",
@@ -109,7 +125,7 @@ FORMULAS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "judge_error_crossed": (
         "judge_error",
-        (
+        _formulas(
             "accuracy ~ 0 + system + (1|topic) + (1|style)",
             "sensitivity ~ 1 + (1|topic) + (1|style)",
             "specificity ~ 1 + (1|topic) + (1|style)",
@@ -118,27 +134,35 @@ FORMULAS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "judge_error_nested": (
         "judge_error",
-        (
+        _formulas(
             "accuracy ~ 0 + system + (1|topic) + (1|system:topic)",
             "sensitivity ~ 1 + (1|topic) + (1|system)",
             "specificity ~ 1 + (1|topic) + (1|system)",
         ),
         _VERDICTS,
     ),
-    "judge_panel_nested": ("judge_panel", ("label ~ 1 + log(length) + (1|topic) + (1|system:topic)",), _VERDICTS),
-    "pointwise_scores_groups": ("pointwise_scores", ("score ~ 1 + log(words) + (words|judge) + (1|topic)",), _SCORES),
+    "judge_panel_nested": (
+        "judge_panel",
+        _formulas("label ~ 1 + log(length) + (1|topic) + (1|system:topic)"),
+        _VERDICTS,
+    ),
+    "pointwise_scores_groups": (
+        "pointwise_scores",
+        _formulas("score ~ 1 + log(words) + (words|judge) + (1|topic)"),
+        _SCORES,
+    ),
     "repeated_trials_groups": (
         "repeated_trials",
-        ("preference ~ 1 + length + (length|judge)", "position ~ 1 + log(words) + (1|topic)"),
+        _formulas("preference ~ 1 + length + (length|judge)", "position ~ 1 + log(words) + (1|topic)"),
         _TRIALS,
     ),
-    "verdict_agreement_groups": ("verdict_agreement", ("agreement ~ 1 + style + (style|topic)",), _PAIRS),
+    "verdict_agreement_groups": ("verdict_agreement", _formulas("agreement ~ 1 + style + (style|topic)"), _PAIRS),
 }
 
 
-def calibrated_on(name: str) -> tuple[str, tuple[str, ...], str]:
-    """Of a registered model, or one of `FORMULAS`: the registered name, its formulas, and the kind of small table."""
-    return FORMULAS[name] if name in FORMULAS else (name, (), KIND_OF_MODEL[name])
+def calibrated_on(name: str) -> tuple[str, Mapping[str, Any], str]:
+    """Of a registered model, or one of `OPTIONS`: the registered name, its options, and the kind of small table."""
+    return OPTIONS[name] if name in OPTIONS else (name, {}, KIND_OF_MODEL[name])
 
 
 def table_kinds() -> tuple[str, ...]:
@@ -146,7 +170,7 @@ def table_kinds() -> tuple[str, ...]:
     return tuple(_MAKERS)
 
 
-def small_table(kind: str) -> Verdicts | Battles | Pairs | Scores | Trials:
+def small_table(kind: str) -> Verdicts | Battles | BattleCounts | Pairs | Scores | Trials:
     """The small table of that kind; always the same one."""
     if kind not in _MAKERS:
         raise UsageError(f"no small table {kind!r}; there are: {', '.join(_MAKERS)}")

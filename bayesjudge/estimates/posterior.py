@@ -39,7 +39,7 @@ def quantity(
     signed: Rows have the probability that it is positive.
     headline: The answer rests on it, or on these units of it: its sensitivity to the prior is checked.
     n: Items behind each unit; ``"unit | group"`` is one within a group of items.
-    note: Of every unit, or of each.
+    note: Of every unit, or of each (named as in ``n``).
     reach: What the lower limit of a unit (named as in ``n``) is at most and the upper at least, unless its draws are
         all alike.
     """
@@ -157,7 +157,7 @@ def _words(row: Mapping[str, Any], key: str, says: Mapping[Any, Any]) -> dict[st
     """Columns of a row that come from the attributes."""
     note = says.get("note", "")
     found = {"n": says.get("n", {}).get(key, np.nan)}
-    found["note"] = note if isinstance(note, str) else note.get(row["unit"], "")
+    found["note"] = note if isinstance(note, str) else note.get(key, note.get(row["unit"], ""))
     # A posterior that is sure of a rate, but for rounding, is left as it is.
     if row["upper"] - row["lower"] > 1e-12:
         low, high = says.get("reach", {}).get(key, (np.inf, -np.inf))

@@ -55,7 +55,12 @@ class EloOptions(LabelDecisionOptions):
     ] = ()
     judges: Judges = None
     group: Annotated[
-        str | None, Option("Column that splits the battles, for instance language.", metavar="<column>", panel="Data")
+        str | None,
+        Option(
+            "Column that splits the battles, for instance language: an Elo in each group, by strengths that pool.",
+            metavar="<column>",
+            panel="Data",
+        ),
     ] = None
     held_out: Annotated[
         Sequence[str],

@@ -74,7 +74,7 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
 
 def independent(arrays: dict[str, Any]) -> dict[str, Any]:
     """The same design where no two battles share anything: replicated battles are drawn so."""
-    return {**arrays, "added": np.zeros_like(arrays["added"])}
+    return arrays | {name: np.zeros_like(arrays[name]) for name in ("added", "group_added") if name in arrays}
 
 
 def _single_votes(at: Strengths, label: Array) -> Array:

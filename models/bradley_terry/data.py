@@ -10,6 +10,8 @@ import numpy as np
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry.clusters import DIMS, shared_errors
+from bayesjudge.models.bradley_terry.groups import DIMS as GROUP_DIMS
+from bayesjudge.models.bradley_terry.groups import group_arrays
 from bayesjudge.models.common.battle_rows import (
     OutcomeRows,
     human_rows,
@@ -26,14 +28,16 @@ if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
 
-def prepare(counts: BattleCounts, *, judge: str | None, order: bool, length: bool, covariates: Sequence[str]) -> Data:
+def prepare(
+    counts: BattleCounts, *, judge: str | None, order: bool, length: bool, covariates: Sequence[str], by_group: bool
+) -> Data:
     """Patterns of one kind of outcome, with a column of x for each effect."""
     of = "people's votes" if judge is None else f"verdicts of {judge}"
     columns = [_column(counts, name) for name in covariates]
     rows = (
-        human_rows(counts, order=order, length=length, columns=columns)
+        human_rows(counts, order=order, length=length, columns=columns, by_group=by_group)
         if judge is None
-        else judged_rows(counts, judge, order=order, length=length, columns=columns)
+        else judged_rows(counts, judge, order=order, length=length, columns=columns, by_group=by_group)
     )
     if not rows.n.sum():
         raise UsageError(f"the table has no {of}; outcomes there are: {_known(counts)}")
@@ -48,9 +52,18 @@ def prepare(counts: BattleCounts, *, judge: str | None, order: bool, length: boo
     axes, known = dict.fromkeys(matrix, ("battle", "system")), information(rows.n, len(counts.models))
     shared = shared_errors(counts, judge)
     by = tuple(one.column for one in counts.clusters)
+    grouped = group_arrays(counts, rows, judge, of=of) if by_group else {}
     return Data(
-        arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **shared, **matrix},
-        dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), "information": (), **DIMS, **axes},
+        arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **shared, **matrix, **grouped},
+        dims={
+            **rows.dims(),
+            "x": ("battle", "effect"),
+            "x_scale": ("effect",),
+            "information": (),
+            **DIMS,
+            **axes,
+            **(GROUP_DIMS if by_group else {}),
+        },
         coords={
             "system": counts.models,
             "other_system": counts.models,
@@ -58,13 +71,23 @@ def prepare(counts: BattleCounts, *, judge: str | None, order: bool, length: boo
             "battle": battle,
             "outcome": OUTCOMES,
             "column": by,
+            **({"group": counts.groups} if by_group else {}),
         },
         observed="n",
         weights="n",
         ragged=("battle",),
         facts={"effects": len(effects), "covariates": tuple(scales)},
-        units=sizes(rows, counts.models),
+        units=sizes(rows, counts.models) | (_sizes_by_group(rows, counts) if by_group else {}),
     )
+
+
+def _sizes_by_group(rows: OutcomeRows, counts: BattleCounts) -> dict[str, int]:
+    """Battles behind each model and pair within each group."""
+    found: dict[str, int] = {}
+    for g, group in enumerate(counts.groups):
+        within = sizes(rows.less(np.where((rows.group == g)[:, None], 0, rows.n)), counts.models)
+        found |= {f"{unit} | {group}": n for unit, n in within.items()}
+    return found
 
 
 def _known(counts: BattleCounts) -> str:

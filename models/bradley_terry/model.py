@@ -6,7 +6,8 @@ For models with strengths θ and a battle of i against k (Bradley & Terry 1952; 
     θ ~ ZeroSumNormal(τ)                              strengths in logits
     log ν ~ N(−1, 2)                                  how readily battles tie
     β ~ N(0, 1)                                       order of showing, length, covariates: one each
-    d = θ_i − θ_k + x'β
+    u_gi ~ N(0, τ_g)                                  what models are worth in a group, where groups are asked for
+    d = θ_i + u_gi − θ_k − u_gk + x'β
     P(i wins) : P(tie) : P(k wins) = e^{d/2} : ν : e^{−d/2}
 
 The likelihood is written on counts of each (pair, order, length, covariates): its cost does not depend on
@@ -25,7 +26,7 @@ import numpy as np
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import Data, GenerativeModel, Statistic
-from bayesjudge.models.bradley_terry import clusters, results
+from bayesjudge.models.bradley_terry import clusters, groups, results
 from bayesjudge.models.bradley_terry import data as bradley_terry_data
 from bayesjudge.models.common.davidson import STRENGTH, TIE
 from bayesjudge.priors import Slot
@@ -52,6 +53,8 @@ class BradleyTerry(GenerativeModel):
     covariates : sequence of str
         Columns by which the two answers differ (``X``, or ``X_a`` and ``X_b``), each scaled like lengths;
         strengths are then those of answers alike in them.
+    by_group : bool
+        Strengths differ by the groups of the battles (a language, a category), and pool.
 
     Examples
     --------
@@ -63,8 +66,9 @@ class BradleyTerry(GenerativeModel):
     order_effect: bool = False
     length_effect: bool = False
     covariates: tuple[str, ...] = ()
+    by_group: bool = False
 
-    exchangeable = ("strength",)
+    exchangeable = ("strength", "group_strength")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", tuple(dict.fromkeys(self.covariates)))
@@ -75,19 +79,25 @@ class BradleyTerry(GenerativeModel):
         """Of how far strengths are apart, of ties, and of effects where there are some."""
         learned = self.order_effect or self.length_effect or self.covariates
         effects = {"effect": Slot("Normal(0, 1)", "logits", "being first, or a typical difference, is seldom worth 2")}
-        return {"strength": STRENGTH, "tie": TIE, **(effects if learned else {})}
+        grouped = {"group_spread": groups.SPREAD} if self.by_group else {}
+        return {"strength": STRENGTH, "tie": TIE, **(effects if learned else {}), **grouped}
 
     @property
     def options(self) -> tuple[str, ...]:
         """In the label: whose outcomes, then the effects."""
-        effects = {"order": self.order_effect, "length": self.length_effect}
+        effects = {"order": self.order_effect, "length": self.length_effect, "by group": self.by_group}
         return (self.judge or "human", *(name for name, given in effects.items() if given), *self.covariates)
 
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Counts of outcomes for each pattern of pair, order, length and covariates."""
         counts = table if isinstance(table, BattleCounts) else count_battles(table, covariates=self.covariates)
         return bradley_terry_data.prepare(
-            counts, judge=self.judge, order=self.order_effect, length=self.length_effect, covariates=self.covariates
+            counts,
+            judge=self.judge,
+            order=self.order_effect,
+            length=self.length_effect,
+            covariates=self.covariates,
+            by_group=self.by_group,
         )
 
     def numpyro(self, data: Data) -> None:
@@ -108,6 +118,9 @@ class BradleyTerry(GenerativeModel):
         if data.facts["effects"]:
             with numpyro.plate("effect", data.size("effect"), dim=-1):
                 d = d + data["x"] @ numpyro.sample("beta", prior.numpyro("effect"))
+        if self.by_group:
+            u = groups.numpyro_effects(data, prior)
+            d = d + u[data["group"], data["first"]] - u[data["group"], data["second"]]
         outcomes = OutcomeCounts(jax_log_outcomes(d, log_tie), data["total"])
         with numpyro.plate("battle", data.size("battle"), dim=-2), numpyro.plate("outcome", 3, dim=-1):
             numpyro.sample("n", outcomes, obs=data.arrays.get("n"))
@@ -120,7 +133,7 @@ class BradleyTerry(GenerativeModel):
         from bayesjudge.models.common.strengths import pymc_strengths
 
         prior = self.in_use(data)
-        coords = {"system": list(data.coords["system"]), "effect": list(data.coords["effect"])}
+        coords = {name: list(data.coords[name]) for name in ("system", "effect", "group") if name in data.coords}
         with pm.Model(coords=coords) as model:
             tau = prior.pymc("spread", "strength", per=PER_LOGIT)
             theta = pymc_strengths("strength", tau, data["information"], dims="system")
@@ -128,6 +141,9 @@ class BradleyTerry(GenerativeModel):
             d = theta[data["first"]] - theta[data["second"]]
             if data.facts["effects"]:
                 d = d + data["x"] @ prior.pymc("beta", "effect", dims="effect")
+            if self.by_group:
+                u = groups.pymc_effects(data, prior)
+                d = d + u[data["group"], data["first"]] - u[data["group"], data["second"]]
             pm.Potential("n", data["n"].astype(float) * pytensor_log_outcomes(d, log_tie))
         return model
 

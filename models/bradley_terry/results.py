@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.battles.few_clusters import few_notes
-from bayesjudge.estimates.posterior import quantity
+from bayesjudge.estimates.posterior import EVERYWHERE, differences, quantity
 from bayesjudge.maths.bradley_terry import CENTRE, PER_LOGIT
 from bayesjudge.model import Data, Statistic
+from bayesjudge.models.bradley_terry.groups import effect_draws
 from bayesjudge.models.common import battle_statistics
 from bayesjudge.models.common.battle_statistics import Patterns
-from bayesjudge.models.common.elo_results import elo_draws, elo_quantities, equals_tie
+from bayesjudge.models.common.elo_results import elo_draws, elo_quantities, equals_tie, named_pairs
 from bayesjudge.models.common.shared_items import widened
 
 if TYPE_CHECKING:
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
 
 def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     """Elo and differences, how often equals tie, and what each effect is worth in logits."""
-    few = few_notes(data.coords["system"], data.coords["column"], data["clusters"], data["all_clusters"])
-    notes = {
-        unit: "; ".join(dict.fromkeys(few[name] for name in few if name in unit.split(" − "))) for unit in data.units
-    }
+    notes = _notes(data, data["clusters"], data["all_clusters"])
+    for g, group in enumerate(data.coords.get("group", ())):
+        notes |= _notes(data, data["group_clusters"][g], data["all_group_clusters"][g], end=f" | {group}")
     battles = int(data["total"].sum())
     tie = equals_tie(posterior["log_tie"]).expand_dims(unit=["equal models"])
-    found = elo_quantities(elo(posterior, data), n=data.units, note=notes)
+    whole = elo(posterior, data)
+    found = elo_quantities(whole, n=data.units, note=notes)
+    if "group" in data.coords:
+        found |= _grouped(found, whole, elo_by_group(posterior, data).sel(system=whole["system"]))
     found["tie_rate"] = quantity(tie, n={"equal models": battles})
     if data.facts["effects"]:
         scale = dict(zip(map(str, data.coords["effect"]), np.asarray(data["x_scale"]), strict=True))
@@ -38,25 +41,75 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     return found
 
 
+def _notes(data: Data, clusters: Any, every: Any, *, end: str = "") -> dict[str, str]:
+    """Of units with few clusters; ``end`` names the group."""
+    few = few_notes(data.coords["system"], data.coords["column"], clusters, every)
+    units = [unit.removesuffix(end) for unit in data.units if unit.endswith(end)]
+    return {
+        f"{unit}{end}": "; ".join(dict.fromkeys(few[name] for name in few if name in unit.split(" − ")))
+        for unit in units
+    }
+
+
+def _grouped(found: Mapping[str, xr.DataArray], whole: xr.DataArray, within: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Elo and differences overall and in each group, and what a group changes among the models that it has."""
+    import xarray as xr
+
+    both = xr.concat([whole.expand_dims(group=[EVERYWHERE]), within], dim="group").assign_attrs(found["elo"].attrs)
+    gaps = differences(both, "system", named_pairs(whole)).assign_attrs(found["difference"].attrs)
+    there = whole.where(within.notnull())
+    change = within - (there - there.mean("system") + CENTRE)
+    n = {key: n for key, n in found["elo"].attrs["n"].items() if " | " in key}
+    return {"elo": both, "difference": gaps, "elo_change": quantity(change, n=n, signed=True)}
+
+
 def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     """Draws of each model's Elo on the pairs that were played; a model without a battle is left out.
 
     They are widened by what shared prompts add to the errors of independent battles (`clusters.py`).
     """
-    draws = _widened(elo_draws(posterior["strength"], posterior["log_tie"], data), posterior, data)
+    within = effect_draws(posterior, data) if "group" in data.coords else None
+    draws = elo_draws(posterior["strength"], posterior["log_tie"], data, within=within)
+    # Near 0, Elo is 1/(1 + ν/2) times as steep as a Davidson strength, and so is the scale of its prior.
+    draws = _widened(draws, data["added"], df=data["cluster_df"], prior=_steep(posterior) / posterior["spread"].mean())
     fought = [m for m, name in enumerate(data.coords["system"]) if data.units[str(name)]]
     return draws.isel(system=fought)
 
 
-def _widened(draws: xr.DataArray, posterior: xr.Dataset, data: Data) -> xr.DataArray:
-    added = np.asarray(data["added"])
+def elo_by_group(posterior: xr.Dataset, data: Data) -> xr.DataArray:
+    """Draws of each model's Elo within each group, dims ``chain, draw, system, group``.
+
+    The mean of the models with battles there is 1500; a model without one has none.
+    """
+    import xarray as xr
+
+    within, total, group = effect_draws(posterior, data), np.asarray(data["total"]), np.asarray(data["group"])
+    found = []
+    for g, name in enumerate(data.coords["group"]):
+        here = {**data.arrays, "total": np.where(group == g, total, 0)}
+        draws = elo_draws(posterior["strength"], posterior["log_tie"], here, within=within)
+        prior = _steep(posterior) / posterior["group_spread"].mean()
+        draws = _widened(draws, data["group_added"][g], df=data["group_df"][g], prior=prior)
+        fought = np.array([data.units[f"{model} | {name}"] > 0 for model in data.coords["system"]])
+        draws = draws.where(xr.DataArray(fought, dims="system"))
+        found.append(draws - draws.mean("system") + CENTRE)
+    return xr.concat(found, dim="group").assign_coords(group=list(data.coords["group"]))
+
+
+def _steep(posterior: xr.Dataset) -> float:
+    return 1 + float(np.exp(posterior["log_tie"]).mean()) / 2
+
+
+def _widened(draws: xr.DataArray, added: Any, *, df: Any, prior: Any) -> xr.DataArray:
+    """Draws of Elo with what clusters add to their covariance.
+
+    prior: 1/standard deviation of the prior, in logits.
+    """
+    added = np.asarray(added)
     if not added.any():
         return draws
     logits = (draws.to_numpy().reshape(-1, len(added)) - CENTRE) / PER_LOGIT
-    # Near 0, Elo is 1/(1 + ν/2) times as steep as a Davidson strength, and so is the scale of its prior.
-    steep = 1 + float(np.exp(posterior["log_tie"]).mean()) / 2
-    prior = (steep / float(posterior["spread"].mean())) ** 2
-    found = widened(logits, added=added, prior=prior, df=float(data["cluster_df"]))
+    found = widened(logits, added=added, prior=float(prior) ** 2, df=float(df))
     return draws.copy(data=(CENTRE + PER_LOGIT * found).reshape(draws.shape))
 
 

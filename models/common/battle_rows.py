@@ -29,6 +29,7 @@ class OutcomeRows:
     length: Length of the first answer minus the second's; 0 where it is not used or not known.
     covariates: The same of each covariate that was asked for.
     n: Battles that the first won, neither, the second.
+    group: Code of the group; 0 where groups are merged.
     """
 
     first: NDArray[np.int64]
@@ -37,6 +38,7 @@ class OutcomeRows:
     length: NDArray[np.float64]
     covariates: NDArray[np.float64]
     n: NDArray[np.int64]
+    group: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -77,25 +79,42 @@ def incidence(first: NDArray[np.int64], second: NDArray[np.int64], models: int) 
 
 
 def human_rows(
-    counts: BattleCounts, *, order: bool = False, length: bool = False, columns: Sequence[int] = ()
+    counts: BattleCounts,
+    *,
+    order: bool = False,
+    length: bool = False,
+    columns: Sequence[int] = (),
+    by_group: bool = False,
 ) -> OutcomeRows:
-    """People's votes, merged over groups and over whatever is not asked for; ``columns`` are covariates."""
-    return _merge(counts.human, counts.human.votes, order=order, length=length, columns=columns)
+    """People's votes, merged over whatever is not asked for; ``columns`` are covariates."""
+    return _merge(counts.human, counts.human.votes, order=order, length=length, columns=columns, by_group=by_group)
 
 
 def judged_rows(
-    counts: BattleCounts, judge: str, *, order: bool = False, length: bool = False, columns: Sequence[int] = ()
+    counts: BattleCounts,
+    judge: str,
+    *,
+    order: bool = False,
+    length: bool = False,
+    columns: Sequence[int] = (),
+    by_group: bool = False,
 ) -> OutcomeRows:
     """Labels of one judge; a battle judged in both orders counts once: its halves are not independent."""
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     outcome = np.stack([rows.label == 1, rows.label == 0.5, rows.label == 0], axis=1)
-    return _merge(rows, outcome * rows.n[:, None], order=order, length=length, columns=columns)
+    return _merge(rows, outcome * rows.n[:, None], order=order, length=length, columns=columns, by_group=by_group)
 
 
 def _merge(
-    rows: HumanVotes | JudgedBattles, n: NDArray[np.int64], *, order: bool, length: bool, columns: Sequence[int]
+    rows: HumanVotes | JudgedBattles,
+    n: NDArray[np.int64],
+    *,
+    order: bool,
+    length: bool,
+    columns: Sequence[int],
+    by_group: bool,
 ) -> OutcomeRows:
-    distinct, place = pattern_places(rows, order=order, length=length, columns=columns)
+    distinct, place = pattern_places(rows, order=order, length=length, columns=columns, by_group=by_group)
     total = np.zeros((len(distinct), len(OUTCOMES)), dtype=np.int64)
     np.add.at(total, place, n)
     pair = distinct[:, :2].astype(np.int64)
@@ -104,15 +123,16 @@ def _merge(
         second=pair[:, 1],
         order=distinct[:, 2],
         length=distinct[:, 3],
-        covariates=distinct[:, 4:],
+        covariates=distinct[:, 4:-1],
         n=total,
+        group=distinct[:, -1].astype(np.int64),
     )
 
 
 def pattern_places(
-    rows: HumanVotes | JudgedBattles, *, order: bool, length: bool, columns: Sequence[int] = ()
+    rows: HumanVotes | JudgedBattles, *, order: bool, length: bool, columns: Sequence[int], by_group: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Distinct patterns (P, 4 + columns): pair, order, length, covariates; and which one each row shows."""
+    """Distinct patterns (P, 5 + columns): pair, order, length, covariates, group; and which one each row shows."""
     zero = np.zeros(len(rows))
     keys: NDArray[np.float64] = np.column_stack(
         [
@@ -121,6 +141,7 @@ def pattern_places(
             rows.order if order else zero,
             np.nan_to_num(rows.length) if length else zero,
             np.nan_to_num(rows.covariates[:, list(columns)]),
+            rows.group if by_group else zero,
         ]
     )
     distinct, place = np.unique(keys, axis=0, return_inverse=True)

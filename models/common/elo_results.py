@@ -29,20 +29,33 @@ if TYPE_CHECKING:
 ELO = "elo"
 
 
-def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefix: str = "") -> xr.DataArray:
+def elo_draws(
+    strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefix: str = "", within: Any = None
+) -> xr.DataArray:
     """Draws of each model's Elo as Hard-Elo would find it from endless votes on these pairs, mean 1500.
 
     ``data`` has arrays ``first, second, total`` (names after ``prefix``): the pairs and their weights.
+    within: What strengths are more in each group, (chain, draw, G, M); ``data`` then has the array ``group``.
     """
     draws = strength.transpose("chain", "draw", "system")
     values = draws.to_numpy().reshape(-1, draws.sizes["system"])
     first, second, total = (np.asarray(data[prefix + name]) for name in ("first", "second", "total"))
     played = total > 0
-    pair, place = np.unique(np.stack([first[played], second[played]]), axis=1, return_inverse=True)
+    group = np.zeros_like(first) if within is None else np.asarray(data["group"])
+    keys = np.stack([first[played], second[played], group[played]])
+    pair, place = np.unique(keys, axis=1, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weights=total[played], minlength=pair.shape[1])
     tie = log_tie.transpose("chain", "draw").to_numpy().reshape(-1, 1)
-    score = expected_score(values[:, pair[0]] - values[:, pair[1]], tie)
+    gap = values[:, pair[0]] - values[:, pair[1]]
+    if within is not None:
+        more = np.asarray(within).reshape(len(values), -1, values.shape[1])
+        gap = gap + more[:, pair[2], pair[0]] - more[:, pair[2], pair[1]]
+    score = expected_score(gap, tie)
     wins, models = weight * score, values.shape[1]
+    if within is not None:
+        pair, place = np.unique(pair[:2], axis=1, return_inverse=True)
+        into = np.eye(pair.shape[1])[place.reshape(-1)]
+        wins, weight = wins @ into, weight @ into
     start = solve_strengths(pair[0], pair[1], weight, wins.mean(axis=0), models)[0]
     found = solve_strengths(pair[0], pair[1], weight, wins, models, start=start)
     return draws.copy(data=to_elo(found).reshape(draws.shape))
@@ -50,13 +63,17 @@ def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefi
 
 def elo_quantities(elo: xr.DataArray, *, n: Mapping[str, float], note: Mapping[str, str]) -> dict[str, xr.DataArray]:
     """Every model's Elo and differences, of the pairs that `maths.bradley_terry.shown_pairs` says."""
-    names = [str(name) for name in elo["system"].to_numpy()]
-    pairs = [(names[a], names[b]) for a, b in shown_pairs(elo.mean(("chain", "draw")).to_numpy())]
-    gaps = differences(elo, "system", pairs)
+    gaps = differences(elo, "system", named_pairs(elo))
     return {
         ELO: quantity(elo, n=n, note=note, headline=True),
         "difference": quantity(gaps, n=n, note=note, signed=True),
     }
+
+
+def named_pairs(elo: xr.DataArray) -> list[tuple[str, str]]:
+    """The pairs whose difference has a row."""
+    names = [str(name) for name in elo["system"].to_numpy()]
+    return [(names[a], names[b]) for a, b in shown_pairs(elo.mean(("chain", "draw")).to_numpy())]
 
 
 def equals_tie(log_tie: xr.DataArray) -> xr.DataArray:

@@ -17,7 +17,7 @@ import pytest
 from mutants import Case, Mutant
 from mutations import MUTATIONS
 
-from bayesjudge.datasets.small import FORMULAS
+from bayesjudge.datasets.small import OPTIONS
 from bayesjudge.inference import Hmc
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, model_names, simulate
@@ -41,7 +41,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_every_registered_model_has_four_wrong_versions_or_more() -> None:
-    assert set(MUTATIONS) == {*model_names(), *FORMULAS}
+    assert set(MUTATIONS) == {*model_names(), *OPTIONS}
     assert min(len(wrong) for wrong in MUTATIONS.values()) >= 4
 
 

@@ -42,6 +42,11 @@ _METHOD = (
     through a line to the human scale.""",
     "Intervals are equal-tailed; points are posterior means or maximum penalised likelihood estimates.",
 )
+_GROUPS = """A strength in a group is the model's own plus what it is worth there, whose spread is learned: a group with
+few battles is drawn to the others. Hard-Elo takes the battles of each group alone. 1500 is the mean of the models with
+battles in the group."""
+#: Models, or groups, that a figure tells apart.
+MOST_COLOURS = 6
 #: Diagnostics of clusters, which have a section of their own.
 CLUSTERS = ("design_effect", "cluster_spread")
 #: Models in a heat map of ranks, the best first.
@@ -60,7 +65,18 @@ def elo_page(answer: Comparison, *, excerpt: bool = False) -> Page:
         question=_QUESTION,
         headline=headline(answer),
         first=_first(answer),
-        body=(_leaderboard, _differences, _beats, _clusters, _judges, _held_out, checks_section, _tables, _method),
+        body=(
+            _leaderboard,
+            _groups,
+            _differences,
+            _beats,
+            _clusters,
+            _judges,
+            _held_out,
+            checks_section,
+            _tables,
+            _method,
+        ),
         places={"The judges": ("judge ",), "The votes": ("judge ",)},
         excerpt=excerpt,
     )
@@ -108,6 +124,50 @@ def _leaderboard(answer: Comparison) -> Section:
             figures.append(figure_of(rank_probabilities(ranks.drop(columns="judge")), caption, caption))
     table = comparison_table(rows, estimand="elo", caption="Elo by method", first="model", number_format=".0f")
     return Section(title="Leaderboard", figures=figures, tables=[table])
+
+
+def _groups(answer: Comparison) -> Section | None:
+    """Elo in each group, and what groups change."""
+    frame = answer.estimates.where(estimand="elo").frame
+    rows = frame[(frame["group"] != "") & frame["point"].notna()]
+    if rows.empty:
+        return None
+    tables: list[Table] = []
+    figures: list[Figure] = []
+    for judge in dict.fromkeys(rows["judge"]):
+        mine, by = rows[rows["judge"] == judge], f" by {judge}" if judge else ""
+        pooled = mine[mine["method"].str.startswith("bayes:")]
+        few = [name for name in ("unit", "group") if len(set(pooled[name])) <= MOST_COLOURS]
+        if few and len(pooled):
+            row = "group" if few[0] == "unit" else "unit"
+            drawn = Estimates(pooled.assign(unit=pooled[row], method="Bayesian, " + pooled[few[0]], group="", judge=""))
+            caption = f"Elo of each model in each group{by}, by strengths that pool."
+            figures.append(figure_of(forest(drawn, estimand="elo", layout="rows"), caption, f"Forest plot. {caption}"))
+        named = Estimates(mine.assign(unit=mine["group"] + ", " + mine["unit"], group="", judge=""))
+        caption = f"Elo in each group{by}"
+        tables.append(
+            comparison_table(
+                named, estimand="elo", caption=caption, first="group, model", number_format=".0f", folded=True
+            )
+        )
+    changed = answer.diagnostics.where(estimand="elo_change").frame
+    if len(changed):
+        changed = changed.assign(
+            unit=changed["group"] + ", " + changed["unit"], group="", method=named_methods(changed)
+        )
+        changed = changed.assign(judge="")
+        caption = "What a group changes: Elo there less Elo over all, among the models that it has"
+        tables.append(
+            comparison_table(
+                Estimates(changed),
+                estimand="elo_change",
+                caption=caption,
+                first="group, model",
+                number_format=".0f",
+                folded=True,
+            )
+        )
+    return Section(title="Groups", text=[_GROUPS], figures=figures, tables=tables)
 
 
 def _differences(answer: Comparison) -> Section | None:

@@ -36,13 +36,13 @@ JUDGE = {
 def elo_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Leaderboards, then the judges, then the models whose votes were hidden."""
     boards = [_board(answer, str(judge), width) for judge in dict.fromkeys(answer.ranks["judge"])]
-    further = [*_covariates(answer), *_judges(answer, width), *_held_out(answer, width)]
+    further = [*_groups(answer, width), *_covariates(answer), *_judges(answer, width), *_held_out(answer, width)]
     return [*map(escape, headline(answer)), *boards, *further]
 
 
 def _board(answer: Comparison, judge: str, width: int) -> Table:
     """One line a model, best first: the scale's own methods, then the raw Elo of each judge."""
-    rows = answer.estimates.where(estimand="elo").frame
+    rows = answer.estimates.where(estimand="elo", group="").frame
     if judge:
         rows = rows[rows["judge"] == judge]
     rows = rows.assign(column=named_methods(rows, scale=judge))
@@ -66,6 +66,30 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
         ]
         table.add_row(escape(str(model)), *shown, chance(best, draws.get(model, math.nan)))
     return table
+
+
+def _groups(answer: Comparison, width: int) -> list[Table]:
+    """One line a model and one column a group, as far as the terminal is wide: Elo by strengths that pool."""
+    frame = answer.estimates.where(estimand="elo").frame
+    frame = frame[(frame["group"] != "") & frame["method"].str.startswith("bayes:")]
+    tables = []
+    for judge in dict.fromkeys(frame["judge"]):
+        rows = frame[frame["judge"] == judge]
+        ranked = [str(name) for name in answer.ranks.loc[answer.ranks["judge"] == judge, "model"]]
+        every = list(dict.fromkeys(rows["group"]))
+        shown = fitting(every, width + 2 - narrowest(ranked), least=CELL)
+        by = f" by {judge}" if judge else ""
+        table = empty_table(f"Elo in each group{by}, {percent(answer)} intervals", ["model"], shown)
+        cells = rows.set_index(["unit", "group"])
+        for model in ranked:
+            found = [(model, group) for group in shown]
+            table.add_row(
+                escape(model), *(interval_cell(cells.loc[key], ".0f") if key in cells.index else "" for key in found)
+            )
+        if len(shown) < len(every):
+            table.caption = f"{len(every) - len(shown)} more groups: --json, --out and the report"
+        tables.append(table)
+    return tables
 
 
 def _covariates(answer: Comparison) -> list[Table]:

@@ -38,7 +38,8 @@ class EloFits:
     """Fits by method name, the one that answers first.
 
     fits: `judge_elo` and `bradley_terry` of people's votes; without votes, `bradley_terry` of each judge. With
-        covariates, `bradley_terry` that knows them too; where judges score, `judge_temperature`.
+        covariates, `bradley_terry` that knows them too, with groups one whose strengths differ by them; where judges
+        score, `judge_temperature`.
     judge_of: Whose scale each fit is on: a judge, or the empty string for people.
     """
 
@@ -66,6 +67,8 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     if options.covariates:
         alike = tuple(options.covariates)
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
+    if len(counts.groups) > 1:
+        models += [(scale, BradleyTerry(judge=judge, by_group=True)) for scale, judge in scales]
     models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
     models = [(scale, believing(model, options)) for scale, model in models]
     further = further_models(options, own=OWN, needs=GivesElo)

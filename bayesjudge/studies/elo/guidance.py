@@ -85,7 +85,7 @@ def _without_votes(counts: BattleCounts) -> list[str]:
 
 def _penalised(estimates: Estimates) -> list[str]:
     """Where only the penalty keeps Hard-Elo finite; the posterior rests on its prior there."""
-    rows = estimates.where(estimand="elo").frame
+    rows = estimates.where(estimand="elo", group="").frame
     noted = rows[rows["note"].str.contains("only the penalty")]
     by = {str(judge): note for judge, note in zip(noted["judge"], noted["note"], strict=True)}
     return [

@@ -12,6 +12,7 @@ import pandas as pd
 from bayesjudge.baselines.elo import METHODS, elo_baselines
 from bayesjudge.baselines.elo.cluster_effects import cluster_effects
 from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_table
+from bayesjudge.baselines.elo.targets import HARD
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates
@@ -71,7 +72,7 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
     baselines = _baselines(counts, options)
     shown = baselines if counts.clusters else _as_independent(baselines)
     with closed_form_first(
-        shown.where(estimand="elo"), prob=options.prob, missing="any posterior", show=options.progress
+        shown.where(estimand="elo", group=""), prob=options.prob, missing="any posterior", show=options.progress
     ):
         fits = fit_leaderboards(counts, options)
     settings = {
@@ -144,7 +145,9 @@ def _assemble(
         for label, one in fits.fits.items()
     ]
     boards = [rows.where(estimand=kind) for kind in _ESTIMANDS for rows in (*bayes, baselines)]
-    estimates = Estimates.concat([Estimates.concat(boards).with_truth(options.truth or {}), predicted.estimates])
+    rows = Estimates.concat(boards)
+    within = Estimates(rows.frame[rows.frame["group"] != ""])
+    estimates = Estimates.concat([rows.where(group="").with_truth(options.truth or {}), within, predicted.estimates])
     diagnostics = _diagnostics(counts, bayes, options)
     if not counts.clusters:
         estimates, diagnostics = (_as_independent(rows) for rows in (estimates, diagnostics))
@@ -176,7 +179,11 @@ def _baselines(counts: BattleCounts, options: EloOptions) -> Estimates:
 
     def ours(names: Collection[str] | None) -> Estimates:
         fixed: dict[str, Any] = {"prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed}
-        return elo_baselines(counts, methods=names, **fixed)
+        within = [
+            elo_baselines(counts.for_groups([name]), methods=[HARD], **fixed).with_column(group=name)
+            for name in (counts.groups if len(counts.groups) > 1 and (names is None or HARD in names) else ())
+        ]
+        return Estimates.concat([elo_baselines(counts, methods=names, **fixed), *within])
 
     return baseline_rows(options, counts, question="elo", own=own, rows=ours)
 
