@@ -11,7 +11,7 @@ from bayesjudge.model import find_model, model_names
 MODELS = Path(__file__).resolve().parents[2] / "models"
 #: Options under which a model assumes more, or something else.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
-    "bradley_terry": [{"order_effect": True}],
+    "bradley_terry": [{"order_effect": True}, {"by_group": True}],
     "conditional_panel": [{"pooling": "specific"}],
     "judge_error": [{"pooling": "specific"}],
     "judge_panel": [{"weights": "specific"}],

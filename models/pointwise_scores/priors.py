@@ -33,10 +33,10 @@ ADDED: Mapping[str, tuple[Slot, Slot]] = {
         Slot(
             "Normal(0, 0.5)", f"{_SD} per sd", "what a column says of a response is less than all that responses differ"
         ),
-        Slot("HalfNormal(0.5)", _SD, "groups may be alike: a spread of 0 stays possible"),
+        Slot("HalfNormal(0.5)", _SD, "groups may be equal: a spread of 0 stays possible"),
     ),
     "ordinal": (
         Slot("Normal(0, 1.5)", f"{_LOGIT} per sd", "half of what responses differ by"),
-        Slot("HalfNormal(1.5)", _LOGIT, "groups may be alike: a spread of 0 stays possible"),
+        Slot("HalfNormal(1.5)", _LOGIT, "groups may be equal: a spread of 0 stays possible"),
     ),
 }

@@ -69,7 +69,7 @@ _EFFECTS = {
     PREFERENCE: Slot("Normal(0, 1)", f"{_LOGIT} per sd", "half of what items differ by, or less"),
     POSITION: Slot("Normal(0, 0.5)", f"{_LOGIT} per sd", "less than position bias itself"),
 }
-_SPREAD = Slot("HalfNormal(0.5)", _LOGIT, "groups may be alike: a spread of 0 stays possible")
+_SPREAD = Slot("HalfNormal(0.5)", _LOGIT, "groups may be equal: a spread of 0 stays possible")
 
 
 @dataclass(frozen=True, kw_only=True)
