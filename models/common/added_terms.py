@@ -9,14 +9,14 @@ that differs by judge. The levels, which ``1`` stands for, are the model's own.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesjudge.effects import Formula, Term, design, read_formula
-from bayesjudge.effects.columns import MOST_LEVELS, names_of, numbers_of, prepared
+from bayesjudge.effects.columns import MOST_LEVELS, Columns, names_of, numbers_of, prepared
 from bayesjudge.effects.design import moved
 from bayesjudge.effects.formula import base_of
 from bayesjudge.errors import UsageError
@@ -103,47 +103,53 @@ def added_to(
     if not formulas:
         return Added(arrays={}, dims={}, coords={}, facts={})
     rows = _rows(judges, units)
-    arrays: dict[str, Any] = {}
-    dims: dict[str, tuple[str, ...]] = {}
-    coords: dict[str, tuple[Any, ...]] = {}
-    changes = []
-    scale: dict[str, tuple[float, float]] = {}
-    missing: dict[str, int] = {}
-    words: dict[str, None] = {}
-    for formula in formulas:
-        columns = prepared(_turned(rows, formula) if formula.rate == only else rows, [formula])
-        scale |= columns.scale
-        missing |= columns.missing
-        words |= dict.fromkeys(name for name in formula.columns if name not in (*columns.numbers, JUDGE))
-        made = design(formula, columns.frame)
-        parts = (*made.common, *made.grouped)
-        kept = np.repeat(
-            [bool(part.term.columns or part.term.groups) for part in parts], [len(p.labels) for p in parts]
-        )
-        named, key, row = coefficients_of(formula), f"design_{formula.rate}", f"{formula.rate}_row"
-        arrays[key], dims[key] = made.matrix[:, kept], (row, f"{formula.rate}_coefficient")
-        coords |= {row: tuple(range(len(rows))), f"{formula.rate}_coefficient": tuple(range(int(kept.sum())))}
-        own = [part for part in parts if part.term.columns or part.term.groups]
-        coords |= {slot: part.labels for slot, part in zip((*named.common, *named.pooled), own, strict=True)}
-        if named.pooled:
-            coords[named.axis] = tuple(f"{p.term.name}: {label}" for p in made.grouped for label in p.labels)
-        for number in columns.numbers:
-            change = moved(formula, columns.frame, number)
-            if change.any():
-                changes.append((formula.rate, number))
-                key = f"change_{len(changes)}"
-                arrays[key], dims[key] = change[:, kept], (row, f"{formula.rate}_coefficient")
-    members, many = _categories(units, words)
+    columns = {one: prepared(_turned(rows, one) if one.rate == only else rows, [one]) for one in formulas}
+    designs = [_designed(formula, columns[formula]) for formula in formulas]
+    matrices = {f"design_{one.formula.rate}": (one.formula.rate, one.matrix) for one in designs}
+    changes = [(one.formula.rate, number, change) for one in designs for number, change in one.changes.items()]
+    matrices |= {f"change_{k}": (of, change) for k, (of, _, change) in enumerate(changes, start=1)}
+    members, many = _categories(units, columns)
+    arrays: dict[str, Any] = {name: matrix for name, (_, matrix) in matrices.items()}
+    dims: dict[str, tuple[str, ...]] = {name: (f"{of}_row", f"{of}_coefficient") for name, (of, _) in matrices.items()}
+    coords: dict[str, tuple[Any, ...]] = {"of_category": tuple(members)} if members else {}
     if members:
         arrays["member"], dims["member"] = np.stack([*members.values()], axis=1), (axis, "of_category")
-        coords["of_category"] = tuple(members)
+    for one in designs:
+        sizes = zip((f"{one.formula.rate}_row", f"{one.formula.rate}_coefficient"), one.matrix.shape, strict=True)
+        coords |= {**one.labels, **{dim: tuple(range(size)) for dim, size in sizes}}
+    scale = {name: pair for one in columns.values() for name, pair in one.scale.items()}
+    missing = {name: n // len(judges) for one in columns.values() for name, n in one.missing.items()}
     facts = {
-        "changes": tuple(changes),
-        "scale": tuple((name, *values) for name, values in scale.items()),
+        "changes": tuple((of, number) for of, number, _ in changes),
+        "scale": tuple((name, *pair) for name, pair in scale.items()),
         "missing": tuple(missing.items()),
         "too_many": tuple(many.items()),
     }
     return Added(arrays=arrays, dims=dims, coords=coords, facts=facts)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Designed:
+    """The design of one formula without its level, its labels by axis, and how numbers change it."""
+
+    formula: Formula
+    matrix: NDArray[np.float64]
+    labels: Mapping[str, tuple[Any, ...]]
+    changes: Mapping[str, NDArray[np.float64]]
+
+
+def _designed(formula: Formula, columns: Columns) -> _Designed:
+    made, named = design(formula, columns.frame), coefficients_of(formula)
+    parts = (*made.common, *made.grouped)
+    own = [bool(part.term.columns or part.term.groups) for part in parts]
+    kept = np.repeat(own, [len(part.labels) for part in parts])
+    of_slots = [part.labels for part, is_own in zip(parts, own, strict=True) if is_own]
+    labels: dict[str, tuple[Any, ...]] = dict(zip((*named.common, *named.pooled), of_slots, strict=True))
+    if named.pooled:
+        labels[named.axis] = tuple(f"{part.term.name}: {label}" for part in made.grouped for label in part.labels)
+    changes = {number: moved(formula, columns.frame, number)[:, kept] for number in columns.numbers}
+    moving = {number: change for number, change in changes.items() if change.any()}
+    return _Designed(formula=formula, matrix=made.matrix[:, kept], labels=labels, changes=moving)
 
 
 def _rows(judges: Sequence[str], units: pd.DataFrame) -> pd.DataFrame:
@@ -165,11 +171,15 @@ def _turned(rows: pd.DataFrame, formula: Formula) -> pd.DataFrame:
     return rows
 
 
-def _categories(units: pd.DataFrame, names: Iterable[str]) -> tuple[dict[str, NDArray[np.float64]], dict[str, int]]:
-    """Which units belong to each category of some columns; columns with too many categories."""
+def _categories(
+    units: pd.DataFrame, columns: Mapping[Formula, Columns]
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, int]]:
+    """Which units belong to each category of the columns that are no numbers; columns with too many categories."""
     found: dict[str, NDArray[np.float64]] = {}
     many = {}
-    for name in names:
+    for name in dict.fromkeys(
+        name for formula, of in columns.items() for name in formula.columns if name not in (*of.numbers, JUDGE)
+    ):
         values = names_of(units[name])
         levels = np.unique(values)
         if len(levels) > MOST_LEVELS:

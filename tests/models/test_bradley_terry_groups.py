@@ -20,6 +20,7 @@ from bayesjudge.inference import Fit, Hmc, fit
 from bayesjudge.models.bradley_terry import BradleyTerry, groups
 from bayesjudge.models.bradley_terry.results import elo, elo_by_group
 from bayesjudge.report.terminal import show_answer
+from bayesjudge.studies.elo import fits
 from bayesjudge.tables import Battles
 
 GROUPED = BradleyTerry(by_group=True)
@@ -111,3 +112,10 @@ def test_what_cannot_be_asked_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "MOST", 11)
     with pytest.raises(UsageError, match="4 models in 3 groups are more effects than are sampled"):
         GROUPED.prepare(counts())
+
+
+def test_more_groups_than_can_be_sampled_end_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fits, "MOST", 11)
+    answer = bj.elo(battles(), group="topic", engine="laplace", progress=False)
+    assert "no Elo in each group: 4 models in 3 groups are more effects than are sampled (11)" in answer.warnings
+    assert set(answer.fits) == {"bayes:bradley_terry[human]"}

@@ -157,6 +157,8 @@ def test_the_question_shows_effects_and_categories_by_both_methods(tmp_path: Pat
     assert "What columns do" in page
     assert "position, +1 sd of words" in page
     assert answer.manifest["settings"]["formula"] == [*formulas]
+    gaps = int(trials().frame.drop_duplicates("item")["words"].isna().sum())
+    assert any(text.startswith(f"words: {gaps} items have no value") for text in answer.warnings)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from bayesjudge.planning.labels.half_width import labels_for_half_width
 from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.report.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
 from bayesjudge.studies.accuracy.chosen import looks_chosen
-from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
+from bayesjudge.studies.common.checks import check_warnings, effect_warnings, fallback_warnings
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import ChecklistItem
@@ -41,17 +41,7 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
                 continue
             whose = "" if one.judge == PANEL else f", judge {one.judge}"
             found += fallback_warnings({f"{label}{whose}": single})
-            effects = single.manifest.get("effects", {})
-            found += [
-                f"{column}{whose}: {n} answers have no value; a missing number counts as the mean with an effect of "
-                "its own, a missing category as one"
-                for column, n in effects.get("missing", {}).items()
-            ]
-            found += [
-                f"{column}{whose}: its {n} categories pool and enter the totals, and are too many for Bayesian rows of "
-                "their own"
-                for column, n in effects.get("too_many", {}).items()
-            ]
+            found += effect_warnings(single.manifest, whose=whose)
         found += [
             f"{label}, judge {one.judge}: the comparison of poolings rests on a fit that did not converge "
             f"({'; '.join(single.gate.reasons)})"

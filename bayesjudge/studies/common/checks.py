@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,3 +116,21 @@ def _first_few(rows: pd.DataFrame, what: str) -> str:
     whose = rows["unit"].where(rows["unit"].astype(str) != "", judges)
     named = [f"{kind} of {unit}" for kind, unit in zip(rows[what], whose, strict=True)]
     return "; ".join(list(dict.fromkeys(named))[:3])
+
+
+def effect_warnings(manifest: Mapping[str, Any], *, whose: str = "", of: str = "answers") -> list[str]:
+    """What formulas of a fit took gaps in their columns for, and columns of too many categories.
+
+    of: What has a value, in words.
+    """
+    effects = manifest.get("effects", {})
+    gaps = [
+        f"{column}{whose}: {n} {of} have no value; a missing number counts as the mean with an effect of its own, a "
+        "missing category as one"
+        for column, n in effects.get("missing", {}).items()
+    ]
+    many = [
+        f"{column}{whose}: its {n} categories pool, and are too many for Bayesian rows of their own"
+        for column, n in effects.get("too_many", {}).items()
+    ]
+    return gaps + many

@@ -13,6 +13,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, run_fits
 from bayesjudge.model import GivesElo, Model, lacks
 from bayesjudge.models.bradley_terry import BradleyTerry
+from bayesjudge.models.bradley_terry.groups import MOST
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
@@ -67,7 +68,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     if options.covariates:
         alike = tuple(options.covariates)
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
-    if len(counts.groups) > 1:
+    if len(counts.groups) > 1 and not too_many_groups(counts):
         models += [(scale, BradleyTerry(judge=judge, by_group=True)) for scale, judge in scales]
     models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
     models = [(scale, believing(model, options)) for scale, model in models]
@@ -86,6 +87,14 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         fits=run_fits(jobs, executor=options.executor, workers=options.workers),
         judge_of={model.label: judge for judge, model in models},
     )
+
+
+def too_many_groups(counts: BattleCounts) -> str:
+    """Why strengths cannot differ by group; nothing where they can."""
+    models, groups = len(counts.models), len(counts.groups)
+    if models * groups <= MOST:
+        return ""
+    return f"no Elo in each group: {models} models in {groups} groups are more effects than are sampled ({MOST})"
 
 
 def elo_of(one: Fit) -> xr.DataArray:

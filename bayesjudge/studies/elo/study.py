@@ -25,7 +25,7 @@ from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import baseline_rows
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
-from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
+from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model, too_many_groups
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import Predicted, predict_held_out
 from bayesjudge.tables import Battles
@@ -160,7 +160,11 @@ def _assemble(
         fits=fits.fits,
         checks=checks,
         held_out=predicted.scores,
-        warnings=(*elo_warnings(counts, estimates, diagnostics, checks, fits.fits), *predicted.warnings),
+        warnings=(
+            *elo_warnings(counts, estimates, diagnostics, checks, fits.fits),
+            *filter(None, [too_many_groups(counts)]),
+            *predicted.warnings,
+        ),
         gate=joint_gate(
             {
                 **{label: one.gate for label, one in fits.fits.items()},

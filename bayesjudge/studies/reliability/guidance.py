@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
+from bayesjudge.studies.common.checks import check_warnings, effect_warnings, fallback_warnings
 from bayesjudge.studies.reliability.choices import Chosen
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[
     for part in (pair, point):
         if part is not None:
             found += fallback_warnings({fit.model.label: fit for fit in part.fits})
+            of = "responses" if part is point else "items"
+            found += [text for fit in part.fits for text in effect_warnings(fit.manifest, of=of)]
             found += [*part.counts.warnings, *part.baseline.warnings]
     if point is not None and point.unfitted:
         found.append(point.unfitted)
