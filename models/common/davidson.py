@@ -48,17 +48,14 @@ def pytensor_log_outcomes(difference: Any, log_tie: Any) -> Any:
     return pt.stack([half - total, tie - total, -half - total], axis=-1)
 
 
-def numpy_outcomes(difference: NDArray[np.float64], log_tie: Any) -> NDArray[np.float64]:
-    """Probabilities (..., 3) in NumPy, for posterior draws."""
-    half = np.asarray(difference) / 2
-    weight = np.stack([half, np.broadcast_to(log_tie, half.shape), -half], axis=-1)
-    weight = np.exp(weight - weight.max(axis=-1, keepdims=True))
-    found: NDArray[np.float64] = weight / weight.sum(axis=-1, keepdims=True)
-    return found
-
-
 def expected_score(difference: NDArray[np.float64], log_tie: Any) -> NDArray[np.float64]:
-    """P(first wins) + P(neither)/2 in NumPy."""
-    p = numpy_outcomes(difference, log_tie)
-    found: NDArray[np.float64] = p[..., 0] + p[..., 1] / 2
-    return found
+    """P(first wins) + P(neither)/2 in NumPy, from the side of the stronger: nothing overflows.
+
+    Examples
+    --------
+    >>> expected_score(np.array([0.0, 2.0, -2.0]), 0.0).round(4).tolist()
+    [0.5, 0.7876, 0.2124]
+    """
+    tie, u = np.exp(log_tie), np.exp(-np.abs(difference) / 2)
+    better: NDArray[np.float64] = (1 + tie * u / 2) / (1 + tie * u + u * u)
+    return np.where(np.asarray(difference) < 0, 1 - better, better)

@@ -15,7 +15,6 @@ from bayesjudge.errors import InputError, UsageError
 from bayesjudge.inference import Laplace, fit
 from bayesjudge.maths.bradley_terry import solve_strengths, to_elo
 from bayesjudge.models.bradley_terry import BradleyTerry
-from bayesjudge.models.common.davidson import numpy_outcomes
 from bayesjudge.tables import Battles
 
 STRENGTH = np.array([0.6, 0.1, -0.2, -0.5])
@@ -33,7 +32,8 @@ def log(seed: int = 1, battles: int = 1500) -> pd.DataFrame:
     pair = np.array([rng.choice(4, 2, replace=False) for _ in range(battles)])
     style = 4 - pair + rng.integers(0, 4, (battles, 2))
     d = STRENGTH[pair[:, 0]] - STRENGTH[pair[:, 1]] + EFFECT * (style[:, 0] - style[:, 1])
-    p = numpy_outcomes(d, LOG_TIE)
+    weight = np.exp(np.stack([d / 2, np.full(battles, LOG_TIE), -d / 2], axis=1))
+    p = weight / weight.sum(axis=1, keepdims=True)
     outcome = (rng.random((battles, 1)) > p.cumsum(axis=1)).sum(axis=1)
     return pd.DataFrame(
         {
