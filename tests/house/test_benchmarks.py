@@ -252,6 +252,19 @@ def test_intervals_of_elo_cover_where_prompts_are_drawn_again(shared_data: Path,
     assert found[free]["width"] < 1.15 * found[(*free[:2], f"{free[2]}[independent]")]["width"]
 
 
+@pytest.mark.slow
+def test_pooled_strengths_cover_within_categories_at_less_width(shared_data: Path, tmp_path: Path) -> None:
+    """Fifteen logs: intervals by strengths that pool are narrower than Hard-Elo's on a category alone, and hold."""
+    out = tmp_path / "out.json"
+    run(str(BENCHMARKS / "categories.py"), "--replicates", "15", "--out", str(out))
+    rows = json.loads(out.read_text())["summary"]
+    found = {(row["where"], row["estimand"], row["method"].startswith("bayes:")): row for row in rows}
+    for estimand in ("elo", "difference"):
+        pooled, alone = found["category", estimand, True], found["category", estimand, False]
+        assert pooled["covered"] >= 0.85, estimand
+        assert pooled["width"] < 0.95 * alone["width"], estimand
+
+
 def test_the_regression_beside_effects_is_that_of_its_score(benchmark_module: Callable[[str], Any]) -> None:
     """Two values of x: rates are saturated, so that the effect at the lower one is known; clusters of one answer."""
     x, y = np.repeat([0.0, 1.0], 100), np.repeat([1.0, 0.0, 1.0, 0.0], [60, 40, 80, 20])

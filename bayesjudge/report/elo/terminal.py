@@ -44,7 +44,7 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     """One line a model, best first: the scale's own methods, then the raw Elo of each judge."""
     rows = answer.estimates.where(estimand="elo", group="").frame
     # Over all groups it says the same again: its groups have a table of their own.
-    rows = rows[~rows["method"].str.endswith("by group]")]
+    rows = rows[~rows["method"].str.contains(",by group", regex=False)]
     if judge:
         rows = rows[rows["judge"] == judge]
     rows = rows.assign(column=named_methods(rows, scale=judge))
