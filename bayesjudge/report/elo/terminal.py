@@ -81,7 +81,8 @@ def _groups(answer: Comparison, width: int) -> list[Table]:
         every = list(dict.fromkeys(rows["group"]))
         shown = fitting(every, width + 2 - narrowest(ranked), least=CELL)
         by = f" by {judge}" if judge else ""
-        table = empty_table(f"Elo in each group{by}, {percent(answer)} intervals", ["model"], shown)
+        title = f"Elo in each group{by}, {percent(answer)} intervals"
+        table = empty_table(title, ["model"], shown, doubtful=not answer.gate.passed)
         cells = rows.set_index(["unit", "group"])
         for model in ranked:
             found = [(model, group) for group in shown]
