@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.elo.headline import headline, named_methods
+from bayesjudge.report.elo.headline import VALID, headline, named_methods
 from bayesjudge.report.lead import counted
 from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent, why_undefined
 from bayesjudge.text import chance
@@ -71,9 +71,10 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
 
 
 def _groups(answer: Comparison, width: int) -> list[Table]:
-    """One line a model and one column a group, as far as the terminal is wide: Elo by strengths that pool."""
+    """One line a model and one column a group, as far as the terminal is wide; Hard-Elo's where a gate failed."""
     frame = answer.estimates.where(estimand="elo").frame
-    frame = frame[(frame["group"] != "") & frame["method"].str.startswith("bayes:")]
+    usable = frame["method"].str.startswith("bayes:") if answer.gate.passed else frame["method"].isin(VALID)
+    frame = frame[(frame["group"] != "") & usable]
     tables = []
     for judge in dict.fromkeys(frame["judge"]):
         rows = frame[frame["judge"] == judge]
@@ -81,8 +82,8 @@ def _groups(answer: Comparison, width: int) -> list[Table]:
         every = list(dict.fromkeys(rows["group"]))
         shown = fitting(every, width + 2 - narrowest(ranked), least=CELL)
         by = f" by {judge}" if judge else ""
-        title = f"Elo in each group{by}, {percent(answer)} intervals"
-        table = empty_table(title, ["model"], shown, doubtful=not answer.gate.passed)
+        title = f"Elo in each group{by}, {method_words(rows['method'].iloc[0])}, {percent(answer)} intervals"
+        table = empty_table(title, ["model"], shown)
         cells = rows.set_index(["unit", "group"])
         for model in ranked:
             found = [(model, group) for group in shown]

@@ -60,7 +60,7 @@ def _effects(answer: Comparison, rows: Estimates) -> list[Table | str]:
     """What one more standard deviation of each number of a formula changes."""
     found = rows.where(estimand="effect").frame
     title = f"Average effects, {percent(answer)} intervals"
-    table = empty_table(title, ["effect"], ["change"], doubtful=not answer.gate.passed)
+    table = empty_table(title, ["effect"], ["Bayesian"], doubtful=not answer.gate.passed)
     for _, row in found.iterrows():
         table.add_row(escape(f"{row['unit']} ({row['judge']})" if row["judge"] else row["unit"]), interval_cell(row))
     return [table] if len(found) else []
