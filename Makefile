@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # its fixtures are made, and its programs compiled, once.
 WORKERS ?= 2
 # Workers take the cores: a second thread of each worker's BLAS would only wait, for up to ten times the processor time.
-test test-slow test-lowest: export OPENBLAS_NUM_THREADS ?= 1
+test test-slow test-all test-lowest: export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help demo test test-slow test-all test-lowest test-spark lint bench clean
 help:
@@ -39,7 +39,9 @@ test: $(VENV)/.dev
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m slow --durations 15
 
-test-all: test test-slow
+# In one run: what a file's tests share is made once for its fast and its slow ones.
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not spark" --durations 15
 
 # The oldest versions that pyproject.toml allows, in an environment of their own: what it promises is what works.
 LOWEST := $(VENV)/lowest
