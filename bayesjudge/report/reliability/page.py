@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bayesjudge.estimates import Estimates
-from bayesjudge.plots import (
-    category_flips,
-    flip_bars,
-    forest,
-    gap_scatter,
-    reliability_curves,
-    slopegraphs,
-    variance_layers,
-)
-from bayesjudge.report.page import INTERVAL, Figure, Interval, Page, Section, Table
+from bayesjudge.plots import category_flips, flip_bars, gap_scatter, reliability_curves, slopegraphs, variance_layers
+from bayesjudge.report.page import Figure, Page, Section, Table
+from bayesjudge.report.reliability.columns import columns_section, forest_where_it_fits
 from bayesjudge.report.reliability.headline import (
     ALL,
     SAME_ORDER,
@@ -27,28 +20,15 @@ from bayesjudge.report.reliability.headline import (
     plan_table,
     rows_of,
 )
+from bayesjudge.report.reliability.slots import slots_section
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.report.terminal import unit_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bayesjudge.report.comparison import Comparison
 
 
-#: Estimands of each slot, and of arrangements, by the headings of their columns.
-_OF_SLOTS = {
-    "share of choices": "slot_share[{}]",
-    "effect in logits": "slot_effect[{}]",
-    "accuracy there": "accuracy[slot {}]",
-}
-_OF_ARRANGEMENTS = {
-    "disagreement due to slots": "disagreement_share[slot]",
-    "repeats replaced": "repeats_replaced",
-    "majority found, balanced": "majority_match[balanced]",
-    "majority found, one arrangement": "majority_match[one arrangement]",
-}
 _QUESTION = "Is the judge's verdict repeatable, and how many trials does it need?"
 _METHOD = (
     """Choices among three options or more are fitted judge by judge: an item's options have preferences, slots add
@@ -72,16 +52,6 @@ _METHOD = (
 _OBSERVED = """The flip rate is that of trials without end. The observed one, 1 − max/N, is named after the number of
 trials N that it was computed from: it rises with N by construction, so tables with different numbers of trials must
 not be compared on it. The Bayesian row of that name is what the model predicts for the same trials made again."""
-_EFFECTS = """An effect is a change when the number is one standard deviation higher: of P(first wins) − P(second wins)
-or of P(a wins), in decided verdicts on a pair that is even otherwise, or of a score."""
-#: What is given of every category of a column.
-CATEGORIES = {
-    "flip_rate": "Flip rate by category",
-    "position_effect": "P(first wins) − P(second wins) by category",
-    "mean_score": "Mean score by category",
-}
-#: Panels and rows that a figure of estimates has room for.
-MOST_UNITS = 30
 #: Bars that a reader can still tell apart, the fewest items shown whatever the number of judges, and judges an item
 #: that need no click.
 MOST_BARS, LEAST_ITEMS, MOST_JUDGES = 90, 8, 3
@@ -97,9 +67,9 @@ def reliability_page(answer: Comparison, *, excerpt: bool = False) -> Page:
         first=_first(answer),
         body=(
             _position,
-            _slots,
+            slots_section,
             _stability,
-            _columns,
+            columns_section,
             _needed,
             _plan,
             _scores,
@@ -174,7 +144,7 @@ def _stability(answer: Comparison) -> Section | None:
         tables.append(
             comparison_table(named, estimand="observed", caption="Observed flip rate of N trials", first="judge")
         )
-    figures = [*_forest(answer.estimates, ALL), *figures]
+    figures = [*forest_where_it_fits(answer.estimates, ALL), *figures]
     return Section(title="Stability", text=[text, _OBSERVED], figures=figures, tables=tables)
 
 
@@ -184,86 +154,9 @@ def _position(answer: Comparison) -> Section | None:
         return None
     if rows["point"].notna().any():
         caption = "P(first wins) − P(second wins), averaged over both orders: 0 where position does not matter."
-        figures = _forest(answer.diagnostics, "position_effect", caption)
+        figures = forest_where_it_fits(answer.diagnostics, "position_effect", caption)
         return Section(title="Position", figures=figures)
     return Section(title="Position", text=[str(rows["note"].iloc[0]).capitalize() + "."])
-
-
-def _columns(answer: Comparison) -> Section | None:
-    """What formulas say of columns: effects of numbers, and every category by every method."""
-    rows = Estimates.concat([answer.estimates, answer.diagnostics])
-    rows = Estimates(rows.frame[rows.frame["point"].notna()])
-    tables: list[Table] = []
-    figures: list[Figure] = []
-    effects = rows.where(estimand="effect").frame
-    if len(effects):
-        whose = effects["judge"].map(lambda name: f" ({name})" if name else "")
-        named = Estimates(effects.assign(unit=effects["unit"] + whose, judge=""))
-        tables.append(comparison_table(named, estimand="effect", caption="Average effects", first="effect"))
-    for kind, caption in CATEGORIES.items():
-        found = rows.frame[rows.frame["estimand"].str.fullmatch(rf"{kind}\[(?!N=|same order).*=.*\]")]
-        if len(found):
-            of = _by_category(found.assign(estimand=kind), found["estimand"].str.slice(len(kind) + 1, -1))
-            drawn = _forest(of, kind, f"{caption}.")
-            figures += drawn
-            first = "category, judge" if len(set(found["judge"])) > 1 else "category"
-            tables.append(comparison_table(of, estimand=kind, caption=caption, first=first, folded=bool(drawn)))
-    text = [_EFFECTS] if len(effects) else []
-    return Section(title="What columns do", text=text, figures=figures, tables=tables) if tables else None
-
-
-def _by_category(rows: pd.DataFrame, categories: pd.Series[str]) -> Estimates:
-    """Rows whose units are categories, of their column where there are several, and judges where there are several."""
-    parts = categories.str.partition("=")
-    names = categories if len(set(parts[0])) > 1 else parts[2]
-    units = names + ", " + rows["unit"] if len(set(rows["judge"])) > 1 else names
-    return Estimates(rows.assign(unit=units, judge=""))
-
-
-def _slots(answer: Comparison) -> Section | None:
-    rows = answer.diagnostics.frame
-    slots = [name for name in dict.fromkeys(rows["estimand"]) if name.startswith("slot_share[")]
-    if not slots:
-        return None
-    text = [
-        """P(slot) is how often the option in that slot is chosen when every item is shown in every arrangement: 1/K
-        where slots do not matter. Disagreement due to slots is what remains of it when one arrangement is used.""",
-        """K balanced arrangements (each option once in every slot) replace as many repeats of one arrangement as
-        'repeats replaced' states; where that is infinite, no number of repeats does what they do.""",
-    ]
-    figures = [
-        figure
-        for name in slots
-        for figure in _forest(answer.diagnostics, name, f"P(slot {name[11:-1]}) of each judge.")
-    ]
-    places = range(1, len(slots) + 1)
-    tables = [
-        _posterior_table(answer, "Every slot, posterior", dict.fromkeys(places, _OF_SLOTS)),
-        _posterior_table(answer, "Slots and repeats, posterior", {None: _OF_ARRANGEMENTS}),
-    ]
-    return Section(title="Slots", text=text, figures=figures, tables=tables)
-
-
-def _posterior_table(answer: Comparison, caption: str, kinds: Mapping[int | None, Mapping[str, str]]) -> Table:
-    """A row a judge, condition and slot (None: one for all), a column an estimand by its heading."""
-    frame = Estimates.concat([answer.estimates, answer.diagnostics]).frame
-    rows = frame[frame["method"].str.startswith("bayes:")].to_dict("records")
-    cells = {(row["unit"], row["group"], row["estimand"]): Interval(*(row[name] for name in INTERVAL)) for row in rows}
-    units = dict.fromkeys((row["unit"], row["group"]) for row in rows if row["estimand"] == "slot_share[1]")
-    found = [
-        {
-            "judge": unit_name(unit, group),
-            **({} if slot is None else {"slot": slot}),
-            **{
-                heading: cells[unit, group, name.format(slot)]
-                for heading, name in named.items()
-                if (unit, group, name.format(slot)) in cells
-            },
-        }
-        for unit, group in units
-        for slot, named in kinds.items()
-    ]
-    return Table(caption=caption, frame=pd.DataFrame(found))
 
 
 def _needed(answer: Comparison) -> Section | None:
@@ -299,7 +192,7 @@ def _scores(answer: Comparison) -> Section | None:
     figures: list[Figure] = []
     if len(answer.estimates.where(estimand="icc")):
         caption = "ICC(2,1): share of the variance of one score that is about the response."
-        figures += _forest(answer.estimates, "icc", caption)
+        figures += forest_where_it_fits(answer.estimates, "icc", caption)
     if "score_variance" in answer.checks:
         frame = answer.checks["score_variance"]
         unit = [
@@ -321,7 +214,7 @@ def _judges(answer: Comparison) -> Section | None:
     figures = (
         []
         if answer.diagnostics.where(estimand="kappa").frame.empty
-        else _forest(answer.diagnostics, "kappa", "Cohen's κ of two judges' majorities.")
+        else forest_where_it_fits(answer.diagnostics, "kappa", "Cohen's κ of two judges' majorities.")
     )
     shares = answer.diagnostics.frame
     shares = shares[shares["estimand"].str.startswith("variance_share[")]
@@ -345,16 +238,6 @@ def _conditions(answer: Comparison) -> Section | None:
         for kind, rows in changes.groupby("kind", sort=False)
     ]
     return Section(title="Temperature and prompt", figures=figures)
-
-
-def _forest(estimates: Estimates, estimand: str, caption: str = "") -> list[Figure]:
-    """A forest plot where the units fit on it and something is defined."""
-    rows = estimates.where(estimand=estimand).frame
-    units = len(rows[["unit", "group"]].drop_duplicates())
-    if not units or units > MOST_UNITS or not rows["point"].notna().any():
-        return []
-    words = caption or f"{estimand.replace('_', ' ').capitalize()} of each judge by every method."
-    return [figure_of(forest(estimates, estimand=estimand), words, f"Forest plot. {words}")]
 
 
 def _tables(answer: Comparison) -> Section:
