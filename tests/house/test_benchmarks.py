@@ -353,6 +353,7 @@ def test_the_example_of_trials_and_pairs_runs() -> None:
 def test_examples_of_covariates_and_groups_run() -> None:
     assert "specificity, +1 sd of log(words)" in run(str(EXAMPLES / "covariates.py"))
     assert "half law" in run(str(EXAMPLES / "groups.py"))
+    assert "position, +1 sd of words: 0." in run(str(EXAMPLES / "leanings.py"))
 
 
 @pytest.mark.parametrize("name", model_names())
