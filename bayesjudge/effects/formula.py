@@ -84,7 +84,7 @@ class Formula:
 
 
 @functools.cache
-def read_formula(text: str, *, rates: tuple[str, ...] = (*RATES, LABEL)) -> Formula:
+def read_formula(text: str, *, rates: tuple[str, ...] = (*RATES, LABEL), example: str = "") -> Formula:
     """The formula that a text represents.
 
     Parameters
@@ -95,6 +95,8 @@ def read_formula(text: str, *, rates: tuple[str, ...] = (*RATES, LABEL)) -> Form
         backticks.
     rates : tuple of str
         What may stand before ``~``.
+    example : str, optional
+        A formula that messages name.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def read_formula(text: str, *, rates: tuple[str, ...] = (*RATES, LABEL)) -> Form
     """
     left, tilde, right = text.partition("~")
     rate = left.strip()
-    example = f"'{RATES[1] if RATES[1] in rates else rates[-1]} ~ 1 + length + (1|topic)'"
+    example = f"'{example or f'{RATES[1] if RATES[1] in rates else rates[-1]} ~ 1 + length + (1|topic)'}'"
     if not right.strip() or rate not in rates:
         hint = did_you_mean(rate, rates) if tilde else ""
         kind = "a rate" if RATES[0] in rates else "what it moves"

@@ -53,6 +53,14 @@ class EloOptions(LabelDecisionOptions):
             metavar="<column>",
         ),
     ] = ()
+    formula: Annotated[
+        Sequence[str],
+        Option(
+            "Covariates and groups in one model, in R's notation: 'preference ~ 1 + length + (1|system:category)'.",
+            metavar="<formula>",
+            recorded="given",
+        ),
+    ] = ()
     judges: Judges = None
     group: Annotated[
         str | None,
@@ -85,3 +93,15 @@ class EloOptions(LabelDecisionOptions):
         if self.battle_effect:
             always = "raters of one battle share their errors through the clusters; leave it out"
             raise UsageError(f"battle_effect=True is now always on: {always}")
+        if self.formula:
+            self._read_formula()
+
+    def _read_formula(self) -> None:
+        """Its columns are counted as those of the options are."""
+        from bayesjudge.effects.battles import battle_terms  # needs pandas, which help does not
+
+        terms = battle_terms(self.formula)
+        if self.group and terms.group and self.group != terms.group:
+            raise UsageError(f"group={self.group!r}, and the formula groups by {terms.group!r}: give one")
+        object.__setattr__(self, "covariates", tuple(dict.fromkeys((*self.covariates, *terms.covariates))))
+        object.__setattr__(self, "group", self.group or terms.group)

@@ -15,6 +15,7 @@ from rich.console import Console
 import bayesjudge as bj
 from bayesjudge.baselines.elo import elo_baselines
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
+from bayesjudge.effects.battles import battle_terms
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, Hmc, fit
 from bayesjudge.models.bradley_terry import BradleyTerry, groups
@@ -119,3 +120,38 @@ def test_more_groups_than_can_be_sampled_end_no_answer(monkeypatch: pytest.Monke
     answer = bj.elo(battles(), group="topic", engine="laplace", progress=False)
     assert "no Elo in each group: 4 models in 3 groups are more effects than are sampled (11)" in answer.warnings
     assert set(answer.fits) == {"bayes:bradley_terry[human]"}
+
+
+def test_a_formula_is_one_model_of_covariates_and_groups() -> None:
+    frame = battles().frame.assign(style=np.random.default_rng(1).integers(-2, 3, len(battles().frame)))
+    options = {"draws": 100, "tune": 100, "chains": 2, "progress": False}
+    answer = bj.elo(Battles.from_frame(frame), formula="preference ~ 1 + style + (1|system:topic)", **options)
+    assert list(answer.fits) == ["bayes:bradley_terry[human]", "bayes:bradley_terry[human,by group,style]"]
+    assert answer.diagnostics.where(estimand="effect").frame["unit"].tolist() == ["style"]
+    assert set(answer.estimates.where(estimand="elo").frame["group"]) == {"", "p", "q", "r"}
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("battle ~ 1", r"write preference, ~ and terms, as in 'preference ~ 1 \+ length \+ \(1\|system:category\)'"),
+        ("preference ~ 0 + style", "it has no level: add 1"),
+        ("preference ~ 1 + log(style)", r"battles take columns .* not log\(style\)"),
+        ("preference ~ 1 + (1|topic)", "battles take columns .* not topic"),
+        ("preference ~ 1 + (1|system:topic) + (1|system:prompt)", "battles take columns .* not system_prompt"),
+        (("preference ~ 1 + style", "preference ~ 1 + topic"), "2 formulas of preference: give one"),
+    ],
+)
+def test_what_no_formula_of_battles_is(formula: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        bj.elo(battles(), formula=formula)
+
+
+def test_strengths_are_the_level_of_a_formula() -> None:
+    one, other = (battle_terms([f"preference ~ {level} + style"]) for level in ("1", "0 + system"))
+    assert one == other == (("style",), None)
+
+
+def test_a_group_beside_that_of_a_formula_is_refused() -> None:
+    with pytest.raises(UsageError, match="group='prompt', and the formula groups by 'topic': give one"):
+        bj.elo(battles(), group="prompt", formula="preference ~ 1 + (1|system:topic)")

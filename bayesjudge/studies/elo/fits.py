@@ -65,11 +65,13 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     if not is_requested(options, "bradley_terry"):
         scales = []
     models += [(scale, BradleyTerry(judge=judge)) for scale, judge in scales]
-    if options.covariates:
-        alike = tuple(options.covariates)
-        models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
-    if len(counts.groups) > 1 and not too_many_groups(counts):
-        models += [(scale, BradleyTerry(judge=judge, by_group=True)) for scale, judge in scales]
+    alike, by_group = tuple(options.covariates), len(counts.groups) > 1 and not too_many_groups(counts)
+    if options.formula:
+        scales_of = scales if alike or by_group else []
+        models += [(name, BradleyTerry(judge=judge, covariates=alike, by_group=by_group)) for name, judge in scales_of]
+    else:
+        models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales if alike]
+        models += [(scale, BradleyTerry(judge=judge, by_group=True)) for scale, judge in scales if by_group]
     models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
     models = [(scale, believing(model, options)) for scale, model in models]
     further = further_models(options, own=OWN, needs=GivesElo)
