@@ -116,7 +116,7 @@ def test_what_cannot_be_asked_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_more_groups_than_can_be_sampled_end_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits, "MOST", 11)
+    monkeypatch.setattr(fits, "MOST_GROUP_EFFECTS", 11)
     answer = bj.elo(battles(), group="topic", engine="laplace", progress=False)
     assert "no Elo in each group: 4 models in 3 groups are more effects than are sampled (11)" in answer.warnings
     assert set(answer.fits) == {"bayes:bradley_terry[human]"}

@@ -12,8 +12,7 @@ from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, run_fits
 from bayesjudge.model import GivesElo, Model, lacks
-from bayesjudge.models.bradley_terry import BradleyTerry
-from bayesjudge.models.bradley_terry.groups import MOST
+from bayesjudge.models.bradley_terry import MOST_GROUP_EFFECTS, BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
@@ -94,9 +93,9 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
 def too_many_groups(counts: BattleCounts) -> str:
     """Why strengths cannot differ by group; nothing where they can."""
     models, groups = len(counts.models), len(counts.groups)
-    if models * groups <= MOST:
+    if models * groups <= MOST_GROUP_EFFECTS:
         return ""
-    return f"no Elo in each group: {models} models in {groups} groups are more effects than are sampled ({MOST})"
+    return f"no Elo in each group: {models} models in {groups} groups are more effects than are sampled ({MOST_GROUP_EFFECTS})"
 
 
 def elo_of(one: Fit) -> xr.DataArray:
