@@ -95,7 +95,8 @@ def too_many_groups(counts: BattleCounts) -> str:
     models, groups = len(counts.models), len(counts.groups)
     if models * groups <= MOST_GROUP_EFFECTS:
         return ""
-    return f"no Elo in each group: {models} models in {groups} groups are more effects than are sampled ({MOST_GROUP_EFFECTS})"
+    most = f"more effects than are sampled ({MOST_GROUP_EFFECTS})"
+    return f"no Elo in each group: {models} models in {groups} groups are {most}"
 
 
 def elo_of(one: Fit) -> xr.DataArray:
