@@ -2,7 +2,7 @@
 
 MT-bench (8 categories of 10 questions, 6 models, people's votes) is taken as the world. One replicate is a log with the
 questions of every category drawn again with replacement; the truth is Hard-Elo's Elo of the whole table, by category
-and over all. Strengths that pool (`bradley_terry` by group) stand beside Hard-Elo on the battles of a category alone.
+and over all. Strengths that pool (`bradley_terry` by group) are compared with Hard-Elo on a category alone.
 The worst single unit (a model, or a pair of models, in one category) is shown too.
 """
 

@@ -52,7 +52,7 @@ def prepare(
     axes, known = dict.fromkeys(matrix, ("battle", "system")), information(rows.n, len(counts.models))
     shared = shared_errors(counts, judge)
     by = tuple(one.column for one in counts.clusters)
-    grouped = group_arrays(counts, rows, judge, of=of) if by_group else {}
+    grouped = group_arrays(counts, rows, judge) if by_group else {}
     return Data(
         arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **shared, **matrix, **grouped},
         dims={

@@ -41,19 +41,22 @@ DIMS = {
 }
 
 
-def group_arrays(counts: BattleCounts, rows: OutcomeRows, judge: str | None, *, of: str) -> dict[str, Any]:
-    """The group of each pattern, what is known of each strength in it, and what clusters add to its errors there.
-
-    of: Whose outcomes, in words.
-    """
+def why_not_by_group(counts: BattleCounts) -> str:
+    """Why strengths of these battles cannot differ by group; nothing where they can."""
     groups, models = len(counts.groups), len(counts.models)
     if groups < 2:
-        raise UsageError(f"by_group=True needs battles of several groups, and {of} have one: count with group='column'")
+        return "the battles are of one group; name a column with several values as their group"
     if groups * models > MOST:
-        raise UsageError(
-            f"{models} models in {groups} groups are more effects than are sampled ({MOST}): choose models or groups, "
-            "or a column with fewer values"
-        )
+        most = f"more effects than are sampled ({MOST})"
+        return f"{models} models in {groups} groups are {most}; choose models, groups or a column with fewer values"
+    return ""
+
+
+def group_arrays(counts: BattleCounts, rows: OutcomeRows, judge: str | None) -> dict[str, Any]:
+    """The group of each pattern, what is known of each strength in it, and what clusters add to its errors there."""
+    groups, models = len(counts.groups), len(counts.models)
+    if reason := why_not_by_group(counts):
+        raise UsageError(f"by_group=True: {reason}")
     decided = (rows.n[:, 0] + rows.n[:, 2]) / 4
     known = np.zeros((groups, models))
     for side in (rows.first, rows.second):

@@ -54,19 +54,21 @@ def moments(formula: Formula | None, posterior: xr.Dataset, data: Data) -> Momen
     )
 
 
-def category_means(formula: Formula, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-    """Mean over the responses of each category of what the formula adds."""
+def category_means(
+    formula: Formula, posterior: xr.Dataset, data: Data
+) -> dict[str, tuple[xr.DataArray, NDArray[np.int64]]]:
+    """Mean of what the formula adds over the responses of each category, and how many each block scored.
+
+    Where it scored none the mean is 0.
+    """
     if "member" not in data.arrays:
         return {}
     beta, design, there = _coefficients(formula, posterior, data), _by_block(data), _scored(data)
     found = {}
     for category, mine in zip(data.coords["of_category"], np.asarray(data["member"]).T, strict=True):
-        weight = there * mine
-        size = weight.sum(axis=1, keepdims=True)
-        mean = np.einsum(
-            "bt,btp->bp", np.divide(weight, size, out=np.full_like(weight, np.nan), where=size > 0), design
-        )
-        found[str(category)] = _drawn(beta @ mean.T, posterior, data)
+        size = (there * mine).sum(axis=1)
+        mean = np.einsum("bt,btp->bp", there * mine / np.maximum(size, 1)[:, None], design)
+        found[str(category)] = _drawn(beta @ mean.T, posterior, data), size.astype(np.int64)
     return found
 
 

@@ -57,9 +57,10 @@ def _moved(
     import xarray as xr
 
     found = {}
-    for category, mean in category_means(formula, posterior, data).items():
-        there = components(posterior, data, replace(added, mean=mean))["mean"]
-        found[f"mean_score[{category}]"] = quantity(there.assign_coords(named))
+    for category, (mean, size) in category_means(formula, posterior, data).items():
+        there = components(posterior, data, replace(added, mean=mean))["mean"].assign_coords(named)
+        there = there.assign_coords(n=("block", size)).isel(block=np.flatnonzero(size))
+        found[f"mean_score[{category}]"] = quantity(there)
     changes = {}
     now = components(posterior, data, added)["mean"]
     for number, change in mean_changes(formula, posterior, data).items():

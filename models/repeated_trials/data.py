@@ -104,6 +104,8 @@ def _columns(counts: TrialCounts, formulas: Sequence[Formula]) -> pd.DataFrame:
         raise UsageError(
             f"these counts have no columns for formulas: count_trials(trials, columns={columns_of(formulas)})"
         )
+    if "N" in counts.columns:
+        raise UsageError("a column called N would be taken for the number of trials in the names of rows: rename it")
     unordered = [judge for judge, known in zip(counts.judges, _identified(counts)[1], strict=True) if not known]
     if unordered and any(formula.rate == POSITION for formula in formulas):
         raise UsageError(

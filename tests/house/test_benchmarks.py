@@ -259,6 +259,7 @@ def test_pooled_strengths_cover_within_categories_at_less_width(shared_data: Pat
     run(str(BENCHMARKS / "categories.py"), "--replicates", "15", "--out", str(out))
     rows = json.loads(out.read_text())["summary"]
     found = {(row["where"], row["estimand"], row["method"].startswith("bayes:")): row for row in rows}
+    # Models of one log err together, so that 15 logs are as few: 200 logs hold .94 at .87 of the width.
     for estimand in ("elo", "difference"):
         pooled, alone = found["category", estimand, True], found["category", estimand, False]
         assert pooled["covered"] >= 0.85, estimand

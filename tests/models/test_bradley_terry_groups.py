@@ -21,7 +21,6 @@ from bayesjudge.inference import Fit, Hmc, fit
 from bayesjudge.models.bradley_terry import BradleyTerry, groups
 from bayesjudge.models.bradley_terry.results import elo, elo_by_group
 from bayesjudge.report.terminal import show_answer
-from bayesjudge.studies.elo import fits
 from bayesjudge.tables import Battles
 
 GROUPED = BradleyTerry(by_group=True)
@@ -29,7 +28,7 @@ GROUPED = BradleyTerry(by_group=True)
 
 @cache
 def battles() -> Battles:
-    """Four models on thirty prompts of three topics, one of which is model d's; nobody voted on c in topic r."""
+    """Four models on thirty prompts of three topics, one of which is model d's; topic r has no vote on c."""
     rng = np.random.default_rng(4)
     rows = []
     for prompt in range(30):
@@ -84,11 +83,12 @@ def test_a_group_moves_whom_it_favours_and_pools(fitted: Fit) -> None:
     assert set(ours["note"]) == {"from 10 clusters (prompt): below 20 an interval is rough"}
 
 
-def test_groups_by_other_names_have_the_same_arrays() -> None:
-    other = battles().frame.replace({"topic": {"p": "x", "q": "y", "r": "z"}})
+def test_groups_in_another_order_have_the_same_arrays() -> None:
+    other = battles().frame.replace({"topic": {"p": "z", "q": "y", "r": "x"}})
     ours, theirs = (GROUPED.prepare(one) for one in (counts(), count_battles(Battles.from_frame(other), group="topic")))
-    for name, array in ours.arrays.items():
-        np.testing.assert_allclose(array, theirs[name], err_msg=name)
+    for name in ("group_known", "group_added", "group_clusters"):
+        assert np.ptp(ours[name]) > 0, name
+        np.testing.assert_allclose(ours[name], theirs[name][::-1], err_msg=name)
 
 
 def test_the_question_answers_by_group(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_question_answers_by_group(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_asked_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="needs battles of several groups, and people's votes have one"):
+    with pytest.raises(UsageError, match="by_group=True: the battles are of one group; name a column"):
         GROUPED.prepare(count_battles(battles()))
     monkeypatch.setattr(groups, "MOST", 11)
     with pytest.raises(UsageError, match="4 models in 3 groups are more effects than are sampled"):
@@ -116,10 +116,17 @@ def test_what_cannot_be_asked_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_more_groups_than_can_be_sampled_end_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits, "MOST_GROUP_EFFECTS", 11)
+    monkeypatch.setattr(groups, "MOST", 11)
     answer = bj.elo(battles(), group="topic", engine="laplace", progress=False)
-    assert "no Elo in each group: 4 models in 3 groups are more effects than are sampled (11)" in answer.warnings
+    reason = "no Elo in each group: 4 models in 3 groups are more effects than are sampled (11)"
+    assert any(text.startswith(reason) for text in answer.warnings)
     assert set(answer.fits) == {"bayes:bradley_terry[human]"}
+
+
+def test_a_formula_of_one_group_is_not_passed_over() -> None:
+    one = Battles.from_frame(battles().frame.assign(topic="p"))
+    answer = bj.elo(one, formula="preference ~ 1 + (1|system:topic)", engine="laplace", progress=False)
+    assert any(text.startswith("no Elo in each group: the battles are of one group") for text in answer.warnings)
 
 
 def test_a_formula_is_one_model_of_covariates_and_groups() -> None:
@@ -152,6 +159,6 @@ def test_strengths_are_the_level_of_a_formula() -> None:
     assert one == other == (("style",), None)
 
 
-def test_a_group_beside_that_of_a_formula_is_refused() -> None:
+def test_another_group_than_that_of_a_formula_is_refused() -> None:
     with pytest.raises(UsageError, match="group='prompt', and the formula groups by 'topic': give one"):
         bj.elo(battles(), group="prompt", formula="preference ~ 1 + (1|system:topic)")

@@ -129,10 +129,22 @@ def test_moments_are_those_of_every_response() -> None:
     off = each - each.mean(axis=2, keepdims=True)
     np.testing.assert_allclose(found.shared.to_numpy()[0], 2 * (off[:, 0] * off[:, 1]).mean(axis=1))
     member = data["member"][:, data.coords["of_category"].index("system=lynx")] > 0
-    lynx = category_means(formula, posterior, data)["system=lynx"]
+    lynx, size = category_means(formula, posterior, data)["system=lynx"]
     np.testing.assert_allclose(lynx.to_numpy()[0], each[:, :, member].mean(axis=2))
+    assert size.tolist() == [member.sum()] * 2
     moved = float(data["scale"][0]) * changed([formula], posterior, data)["score", "words"].reshape(shape)
     np.testing.assert_allclose(mean_changes(formula, posterior, data)["words"].to_numpy()[0], moved.mean(axis=2))
+
+
+def test_a_category_that_a_judge_never_scored_has_no_row_of_it() -> None:
+    frame = scores().frame
+    some = replace(scores(), frame=frame[(frame["judge"] == "heron") | (frame["system"] != "lynx")])
+    model = PointwiseScores(formulas=("score ~ 1 + (1|system)",))
+    data = model.prepare(some)
+    rows = model.estimates(random_posterior(model, data), data).where(estimand="mean_score[system=lynx]").frame
+    whole = frame[(frame["system"] == "lynx") & (frame["judge"] == "heron")]["item"].nunique()
+    assert rows[["unit", "n"]].to_numpy().tolist() == [["heron", whole]]
+    assert np.isfinite(rows["point"]).all()
 
 
 def test_the_question_shows_effects_and_categories_by_both_methods(tmp_path: Path) -> None:
@@ -189,6 +201,8 @@ def test_formulas_need_columns_that_are_the_items_own() -> None:
         bj.reliability(replace(trials(), frame=frame.assign(order=None)), formula="position ~ 1 + words")
     with pytest.raises(UsageError, match="is for comparisons of two responses, and the log has scores alone"):
         bj.reliability(None, scores(), formula="position ~ 1 + words")
+    with pytest.raises(UsageError, match="a column called N would be taken for the number of trials"):
+        bj.reliability(replace(trials(), frame=frame.assign(N=frame["topic"])), formula="position ~ 1 + (1|N)")
     counted = bj.counts.trials.count_trials(trials())
     with pytest.raises(UsageError, match=r"count_trials\(trials, columns=\['words'\]\)"):
         RepeatedTrials(formulas=("position ~ 1 + words",)).prepare(counted)
@@ -224,6 +238,6 @@ def test_intervals_of_an_effect_and_of_topics_hold_what_is_so() -> None:
         for name in truth[0]
     }
     effect, topics = inside.pop("effect"), list(inside.values())
-    # Three standard errors of 40 at .95 are .103, of 160 .052.
+    # Three standard errors of 40 at .95 are .103, of 160 .052; that all 160 hold has a probability of .0003.
     assert np.mean(effect) >= 0.847
     assert 0.898 <= np.mean(topics) <= 0.995

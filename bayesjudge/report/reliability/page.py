@@ -45,7 +45,7 @@ _METHOD = (
     flip rate 1 − max/N, entropy, agreement and κ of majorities, with bootstrap intervals over items; exact
     binomial, Fisher and sign tests of position; and the exact probability that K of the trials made have the
     majority of all of them (multivariate hypergeometric). Intraclass correlations are those of Shrout and
-    Fleiss with F-intervals.""",
+    Fleiss with F-intervals; means of scores have Student's t intervals, from sums over each item's responses.""",
     """The plan spends a budget of further trials where it saves most wrong majorities, by exact expected
     errors under the posterior.""",
 )

@@ -12,7 +12,7 @@ from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, run_fits
 from bayesjudge.model import GivesElo, Model, lacks
-from bayesjudge.models.bradley_terry import MOST_GROUP_EFFECTS, BradleyTerry
+from bayesjudge.models.bradley_terry import BradleyTerry, why_not_by_group
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
@@ -64,7 +64,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     if not is_requested(options, "bradley_terry"):
         scales = []
     models += [(scale, BradleyTerry(judge=judge)) for scale, judge in scales]
-    alike, by_group = tuple(options.covariates), len(counts.groups) > 1 and not too_many_groups(counts)
+    alike, by_group = tuple(options.covariates), not why_not_by_group(counts)
     if options.formula:
         scales_of = scales if alike or by_group else []
         models += [(name, BradleyTerry(judge=judge, covariates=alike, by_group=by_group)) for name, judge in scales_of]
@@ -88,15 +88,6 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         fits=run_fits(jobs, executor=options.executor, workers=options.workers),
         judge_of={model.label: judge for judge, model in models},
     )
-
-
-def too_many_groups(counts: BattleCounts) -> str:
-    """Why strengths cannot differ by group; nothing where they can."""
-    models, groups = len(counts.models), len(counts.groups)
-    if models * groups <= MOST_GROUP_EFFECTS:
-        return ""
-    most = f"more effects than are sampled ({MOST_GROUP_EFFECTS})"
-    return f"no Elo in each group: {models} models in {groups} groups are {most}"
 
 
 def elo_of(one: Fit) -> xr.DataArray:

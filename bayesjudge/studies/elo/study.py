@@ -16,6 +16,7 @@ from bayesjudge.baselines.elo.targets import HARD
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates
+from bayesjudge.models.bradley_terry import why_not_by_group
 from bayesjudge.options import EloOptions, takes
 from bayesjudge.readers import read_battles
 from bayesjudge.report.comparison import Comparison
@@ -25,7 +26,7 @@ from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import baseline_rows
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
-from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model, too_many_groups
+from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import Predicted, predict_held_out
 from bayesjudge.tables import Battles
@@ -162,7 +163,7 @@ def _assemble(
         held_out=predicted.scores,
         warnings=(
             *elo_warnings(counts, estimates, diagnostics, checks, fits.fits),
-            *filter(None, [too_many_groups(counts)]),
+            *([f"no Elo in each group: {reason}"] if options.group and (reason := why_not_by_group(counts)) else []),
             *predicted.warnings,
         ),
         gate=joint_gate(
