@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,18 +72,28 @@ def groups_of(cells: Cells) -> Groups:
     """The categories of every column that is neither a number nor the system."""
     numbers, frame = cells.columns.numbers, cells.frame
     known = {SYSTEM, *numbers, *(f"{number} {MISSING}" for number in numbers)}
-    levels = {str(name): sorted(frame[name].unique()) for name in frame if name not in known}
+    members, many = categories_of({str(name): frame[name] for name in frame if name not in known})
+    named = tuple(str(name) for name in frame if name not in known and name not in many)
+    if len(named) == 1:
+        members = {name.removeprefix(f"{named[0]}="): mine for name, mine in members.items()}
+    return Groups(cells=len(frame), columns=named, members=members, too_many=many)
+
+
+def categories_of(columns: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.float64]], dict[str, int]]:
+    """Which rows belong to each category of some columns, by ``column=level``; how many others have, where too many."""
+    levels = {name: np.unique(np.asarray(values)) for name, values in columns.items()}
     many = {name: len(found) for name, found in levels.items() if len(found) > MOST_LEVELS}
-    named = [name for name in levels if name not in many]
     members = {
-        str(level) if len(named) == 1 else f"{name}={level}": (frame[name] == level).to_numpy(np.float64)
-        for name in named
-        for level in levels[name]
+        f"{name}={level}": (np.asarray(columns[name]) == level).astype(np.float64)
+        for name, found in levels.items()
+        if name not in many
+        for level in found
     }
-    return Groups(cells=len(frame), columns=tuple(named), members=members, too_many=many)
+    return members, many
 
 
-def changes_of(formula: Formula, cells: Cells) -> dict[str, Any]:
+def changes_of(formula: Formula, cells: Cells | Columns) -> dict[str, Any]:
     """By number, how the design of a formula changes when it is one standard deviation higher, (C, P)."""
-    found = {name: moved(formula, cells.frame, name) for name in cells.columns.numbers if name in formula.columns}
+    numbers = (cells.columns if isinstance(cells, Cells) else cells).numbers
+    found = {name: moved(formula, cells.frame, name) for name in numbers if name in formula.columns}
     return {name: change for name, change in found.items() if change.any()}

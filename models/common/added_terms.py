@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.effects import Formula, Term, design, read_formula
-from bayesjudge.effects.columns import MOST_LEVELS, Columns, names_of, numbers_of, prepared
-from bayesjudge.effects.design import moved
+from bayesjudge.effects.cells import categories_of, changes_of
+from bayesjudge.effects.columns import Columns, names_of, numbers_of, prepared
 from bayesjudge.effects.formula import base_of
 from bayesjudge.errors import UsageError
 from bayesjudge.models.common.effect_terms import Coefficients
@@ -108,7 +108,8 @@ def added_to(
     matrices = {f"design_{one.formula.rate}": (one.formula.rate, one.matrix) for one in designs}
     changes = [(one.formula.rate, number, change) for one in designs for number, change in one.changes.items()]
     matrices |= {f"change_{k}": (of, change) for k, (of, _, change) in enumerate(changes, start=1)}
-    members, many = _categories(units, columns)
+    words = [n for formula, of in columns.items() for n in formula.columns if n not in (*of.numbers, JUDGE)]
+    members, many = categories_of({name: names_of(units[name]) for name in dict.fromkeys(words)})
     arrays: dict[str, Any] = {name: matrix for name, (_, matrix) in matrices.items()}
     dims: dict[str, tuple[str, ...]] = {name: (f"{of}_row", f"{of}_coefficient") for name, (of, _) in matrices.items()}
     coords: dict[str, tuple[Any, ...]] = {"of_category": tuple(members)} if members else {}
@@ -147,9 +148,8 @@ def _designed(formula: Formula, columns: Columns) -> _Designed:
     labels: dict[str, tuple[Any, ...]] = dict(zip((*named.common, *named.pooled), of_slots, strict=True))
     if named.pooled:
         labels[named.axis] = tuple(f"{part.term.name}: {label}" for part in made.grouped for label in part.labels)
-    changes = {number: moved(formula, columns.frame, number)[:, kept] for number in columns.numbers}
-    moving = {number: change for number, change in changes.items() if change.any()}
-    return _Designed(formula=formula, matrix=made.matrix[:, kept], labels=labels, changes=moving)
+    changes = {number: change[:, kept] for number, change in changes_of(formula, columns).items()}
+    return _Designed(formula=formula, matrix=made.matrix[:, kept], labels=labels, changes=changes)
 
 
 def _rows(judges: Sequence[str], units: pd.DataFrame) -> pd.DataFrame:
@@ -169,24 +169,6 @@ def _turned(rows: pd.DataFrame, formula: Formula) -> pd.DataFrame:
             raise UsageError(f"formula '{formula}': {name}_a and {name}_b are not numeric, and have no difference")
         rows = rows.assign(**{name: a - b})
     return rows
-
-
-def _categories(
-    units: pd.DataFrame, columns: Mapping[Formula, Columns]
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, int]]:
-    """Which units belong to each category of the columns that are no numbers; columns with too many categories."""
-    found: dict[str, NDArray[np.float64]] = {}
-    many = {}
-    for name in dict.fromkeys(
-        name for formula, of in columns.items() for name in formula.columns if name not in (*of.numbers, JUDGE)
-    ):
-        values = names_of(units[name])
-        levels = np.unique(values)
-        if len(levels) > MOST_LEVELS:
-            many[name] = len(levels)
-        else:
-            found |= {f"{name}={level}": (values == level).astype(np.float64) for level in levels}
-    return found, many
 
 
 def numpyro_shift(formula: Formula | None, data: Data, prior: InUse, *, judges: int) -> Any:

@@ -97,11 +97,11 @@ class Coefficients:
     def draws(self, posterior: xr.Dataset, data: Data) -> NDArray[np.float64]:
         """Draws (D, P), those that pool in logits too."""
         parts = [np.zeros((posterior.sizes["chain"] * posterior.sizes["draw"], 0))]
-        parts += [_flat(posterior[self._site(slot)]) for slot in self.common]
+        parts += [flat(posterior[self._site(slot)]) for slot in self.common]
         if self.pooled:
-            spreads = np.concatenate([_flat(posterior[f"tau_{slot}"]) for slot in self.pooled], axis=1)
+            spreads = np.concatenate([flat(posterior[f"tau_{slot}"]) for slot in self.pooled], axis=1)
             each = np.repeat(spreads, self._sizes(data)[len(self.common) :], axis=1)
-            parts.append(each * _flat(posterior[f"z_{self.of}"]))
+            parts.append(each * flat(posterior[f"z_{self.of}"]))
         return np.concatenate(parts, axis=1)
 
 
@@ -111,6 +111,7 @@ def effect_facts(data: Data) -> dict[str, Any]:
     return {"scale": scale, "missing": dict(data.facts["missing"]), "too_many": dict(data.facts["too_many"])}
 
 
-def _flat(draws: xr.DataArray) -> NDArray[np.float64]:
+def flat(draws: xr.DataArray) -> NDArray[np.float64]:
+    """Draws (D, P) of one parameter, chain after chain."""
     values = draws.transpose("chain", "draw", ...).to_numpy()
     return values.reshape(values.shape[0] * values.shape[1], -1)

@@ -15,6 +15,7 @@ from bayesjudge.effects import POSITION, Formula
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.model import Data
 from bayesjudge.models.common.added_terms import JUDGE, changed, shift_draws
+from bayesjudge.models.common.effect_terms import flat
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,19 +58,14 @@ def _changes(
     logit = logit.reshape(shape)
     if of == POSITION:
         (formula,) = (one for one in formulas if one.rate == POSITION)
-        own = _flat(posterior["position"])[:, data["position_of"], None]
+        own = flat(posterior["position"])[:, data["position_of"], None]
         gamma = own + shift_draws(formula, posterior, data).reshape(shape)
         return np.asarray(np.tanh((gamma + logit) / 2) - np.tanh(gamma / 2))
     kappa = np.ones((1, 1, 1))
     if "judge_decisiveness" in posterior:
-        log = _flat(posterior["judge_decisiveness"])
+        log = flat(posterior["judge_decisiveness"])
         kappa = np.exp(log - log.mean(axis=1, keepdims=True))[..., None]
     return np.asarray(np.tanh(kappa * logit / 2) / 2)
-
-
-def _flat(draws: xr.DataArray) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = draws.transpose("chain", "draw", ...).to_numpy()
-    return values.reshape(-1, values.shape[-1])
 
 
 def category_parts(part: VerdictDraws) -> Iterator[tuple[str, VerdictDraws]]:

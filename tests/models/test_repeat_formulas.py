@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,20 +36,25 @@ TRIALS = {
 }
 
 
+def with_columns[T: (Scores, Trials)](table: T, columns: dict[str, Any]) -> T:
+    """The table with columns of its items, given in the order of their names."""
+    items = sorted(table.frame["item"].unique())
+    more = {name: table.frame["item"].map(dict(zip(items, values, strict=True))) for name, values in columns.items()}
+    return replace(table, frame=table.frame.assign(**more))
+
+
 @cache
 def trials() -> Trials:
     """Twelve items on three topics at two levels; responses of some length, prompts of some words."""
     made, rng = simulate_trials(seed=3, items=12, trials=3).trials, np.random.default_rng(1)
-    items = sorted(made.frame["item"].unique())
     columns = {
-        "topic": rng.choice(["art", "code", "law"], len(items)),
-        "level": rng.choice(["easy", "hard"], len(items)),
-        "length_a": rng.integers(50, 500, len(items)),
-        "length_b": rng.integers(50, 500, len(items)),
-        "words": rng.choice([10.0, 20.0, 40.0, np.nan], len(items)),
+        "topic": rng.choice(["art", "code", "law"], 12),
+        "level": rng.choice(["easy", "hard"], 12),
+        "length_a": rng.integers(50, 500, 12),
+        "length_b": rng.integers(50, 500, 12),
+        "words": rng.choice([10.0, 20.0, 40.0, np.nan], 12),
     }
-    more = {name: made.frame["item"].map(dict(zip(items, values, strict=True))) for name, values in columns.items()}
-    return replace(made, frame=made.frame.assign(**more))
+    return with_columns(made, columns)
 
 
 SCORES = {
@@ -62,13 +68,11 @@ SCORES = {
 def scores() -> Scores:
     """Sixteen responses of three systems, scored by two judges three times."""
     made, rng = simulate_scores(seed=3, responses=16, trials=3).scores, np.random.default_rng(1)
-    items = sorted(made.frame["item"].unique())
     columns = {
-        "system": rng.choice(["otter", "heron", "lynx"], len(items)),
-        "words": rng.choice([10.0, 20.0, 40.0, np.nan], len(items)),
+        "system": rng.choice(["otter", "heron", "lynx"], 16),
+        "words": rng.choice([10.0, 20.0, 40.0, np.nan], 16),
     }
-    more = {name: made.frame["item"].map(dict(zip(items, values, strict=True))) for name, values in columns.items()}
-    return replace(made, frame=made.frame.assign(**more))
+    return with_columns(made, columns)
 
 
 @pytest.mark.parametrize("formulas", TRIALS.values(), ids=TRIALS)
