@@ -80,6 +80,17 @@ def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
     return Columns(frame=frame, numbers=tuple(scale), scale=scale, missing=missing)
 
 
+def with_differences(table: pd.DataFrame, formula: Formula, *, sign: Any = 1.0) -> pd.DataFrame:
+    """The table with X of a less X of b, times a sign, for each X that a formula names where only X_a and X_b are."""
+    sided = [name for name in formula.columns if name not in table and {f"{name}_a", f"{name}_b"} <= {*table.columns}]
+    for name in sided:
+        a, b = (numbers_of(table[f"{name}_{side}"]) for side in "ab")
+        if a is None or b is None:
+            raise UsageError(f"formula '{formula}': {name}_a and {name}_b are not numeric, and have no difference")
+        table = table.assign(**{name: sign * (a - b)})
+    return table
+
+
 def numbers_of(values: pd.Series[Any]) -> NDArray[np.float64] | None:
     """Numbers, NaN where missing, also those that a file holds as text; None where any value is none."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype

@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesjudge.effects import Formula, Term, design, read_formula
 from bayesjudge.effects.cells import categories_of, changes_of
-from bayesjudge.effects.columns import Columns, names_of, numbers_of, prepared
+from bayesjudge.effects.columns import Columns, names_of, prepared, with_differences
 from bayesjudge.effects.formula import base_of
 from bayesjudge.errors import UsageError
 from bayesjudge.models.common.effect_terms import Coefficients
@@ -103,7 +103,7 @@ def added_to(
     if not formulas:
         return Added(arrays={}, dims={}, coords={}, facts={})
     rows = _rows(judges, units)
-    columns = {one: prepared(_turned(rows, one) if one.rate == only else rows, [one]) for one in formulas}
+    columns = {one: prepared(with_differences(rows, one) if one.rate == only else rows, [one]) for one in formulas}
     designs = [_designed(formula, columns[formula]) for formula in formulas]
     matrices = {f"design_{one.formula.rate}": (one.formula.rate, one.matrix) for one in designs}
     changes = [(one.formula.rate, number, change) for one in designs for number, change in one.changes.items()]
@@ -158,17 +158,6 @@ def _rows(judges: Sequence[str], units: pd.DataFrame) -> pd.DataFrame:
 
     rows = pd.concat([units] * len(judges), ignore_index=True)
     return rows.assign(**{JUDGE: np.repeat(np.array(judges, dtype=object), len(units))})
-
-
-def _turned(rows: pd.DataFrame, formula: Formula) -> pd.DataFrame:
-    """Rows with X of a less X of b for each X that a formula names and that is not there."""
-    sided = [name for name in formula.columns if name not in rows and {f"{name}_a", f"{name}_b"} <= {*rows.columns}]
-    for name in sided:
-        a, b = (numbers_of(rows[f"{name}_{side}"]) for side in "ab")
-        if a is None or b is None:
-            raise UsageError(f"formula '{formula}': {name}_a and {name}_b are not numeric, and have no difference")
-        rows = rows.assign(**{name: a - b})
-    return rows
 
 
 def numpyro_shift(formula: Formula | None, data: Data, prior: InUse, *, judges: int) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesjudge.effects import AGREEMENT, Formula, design, read_formula
-from bayesjudge.effects.columns import prepared
+from bayesjudge.effects.columns import prepared, with_differences
 from bayesjudge.errors import UsageError
 from bayesjudge.priors import Slot
 
@@ -60,7 +60,7 @@ def columns_of(frame: pd.DataFrame, formula: Formula, sign: NDArray[np.float64],
 
     sign: 1 where the judge chose a, −1 where it chose b: of ``style_a`` and ``style_b`` the difference counts.
     """
-    answers = prepared(_turned(frame, formula, sign), [formula])
+    answers = prepared(with_differences(frame, formula, sign=sign), [formula])
     made = design(formula, answers.frame)
     values = iter(made.matrix.T)
     for part in made.common:
@@ -74,12 +74,6 @@ def columns_of(frame: pd.DataFrame, formula: Formula, sign: NDArray[np.float64],
         of = f"{':'.join(part.term.columns)} by {groups}" if part.term.columns else groups
         for label, column in zip(part.labels, values, strict=False):
             yield Column(part.term.name, f"{of}: {label}", column, None if part.term.columns else f"{groups}={label}")
-
-
-def _turned(frame: pd.DataFrame, formula: Formula, sign: NDArray[np.float64]) -> pd.DataFrame:
-    """The table, with a column X turned the way the judge chose for each X_a and X_b that a formula calls X."""
-    sided = [name for name in formula.columns if name not in frame and {f"{name}_a", f"{name}_b"} <= set(frame.columns)]
-    return frame.assign(**{name: turned(frame, name, sign) for name in sided})
 
 
 def turned(frame: pd.DataFrame, name: str, sign: NDArray[np.float64]) -> NDArray[np.float64]:
