@@ -45,7 +45,7 @@ def prepare(votes: PanelVotes, *, scale: Scale, formulas: tuple[str, ...] = ()) 
         answers["answer_n"] = weight / weight.mean()
     singly = len(votes.items) <= MOST_ITEMS
     cells, units = (_all_cells if singly else _pattern_cells)(votes, covariates, kinds.of)
-    marks = _marks(votes, singly)
+    marks, clusters = _marks(votes, singly), len(np.unique(votes.cluster))
     arrays = {
         "model_rate": covariates.model_rate,
         "vote_centre": covariates.centre,
@@ -87,7 +87,8 @@ def prepare(votes: PanelVotes, *, scale: Scale, formulas: tuple[str, ...] = ()) 
             "items": singly * len(votes.items),
             "annotators": len(votes.annotators) if marks else 0,
             "weighted": votes.probability is not None,
-            "all_units": len(np.unique(votes.cluster)),
+            "all_units": clusters,
+            "exact": votes.probability is None and clusters == len(votes.items),
         },
         units=_sizes(votes, kinds),
     )

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayesjudge.models.common.at_draws import over_draws, thinned
-from bayesjudge.models.common.shared_items import adjust
+from bayesjudge.models.common.shared_items import adjust, between_systems
 from bayesjudge.models.judge_panel.kinds import coefficients_in
 from bayesjudge.models.judge_panel.likelihood import coefficients, row_logits
 
@@ -85,11 +85,14 @@ def coefficients_at(posterior: xr.Dataset, data: Data) -> dict[str, Array]:
 
 
 def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, float]:
-    """Information H and variance V of the score at one point of the coefficients, and labelled clusters.
+    """Information H and variance V* of the score at one point of the coefficients, and labelled clusters.
 
-    Scores (y − p) x are summed within an item, or a cluster, and V is what these sums show. Where several
-    people marked an answer, y is its probability given their marks. Labels with weights count as often as
-    they represent, and their clusters as many as are as informative, (Σw)²/Σw² (Kish 1965).
+    Scores (y − p) x are summed within an item, or a cluster. Given the votes, labels of one system are independent,
+    so that its own part of V* is its information and only what systems share is estimated: residuals of a fit to a
+    few labels are too small, and V as they show it was narrower than H. Within clusters, and with weights, a
+    system's own part is as estimated where that is larger. Where several people marked an answer, y is its
+    probability given their marks. Labels with weights count as often as they represent, and their clusters as many as
+    are as informative, (Σw)²/Σw² (Kish 1965).
     """
     counted = np.asarray(data["answer_n"]) > 0
     x = _design(data, own=centre["weight"].ndim == 2)[counted]
@@ -98,16 +101,22 @@ def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, float]:
     if "annotator_logit" in centre:
         y = expit(eta + _said(centre, data.arrays)[counted])
     n = np.asarray(data["answer_n"], dtype=float)[counted]
-    information = x.T @ (x * (n * (p * (1 - p) - y * (1 - y)))[:, None])
+    error, known = n * (y - p), n * (p * (1 - p) - y * (1 - y))
+    system = np.asarray(data["kind_system"])[np.asarray(data["answer_kind"])[counted]]
     codes = np.unique(np.asarray(data["answer_unit"])[counted], return_inverse=True)[1].reshape(-1)
-    units = float(codes.max(initial=-1)) + 1
-    scores = np.zeros((int(units), x.shape[1]))
-    np.add.at(scores, codes, x * (n * (y - p))[:, None])
+    units = int(codes.max(initial=-1)) + 1
+    scores, own = [], []
+    for mine in (system == m for m in range(data.size("system"))):
+        by_coefficient = np.zeros((units, x.shape[1]))
+        np.add.at(by_coefficient, codes[mine], x[mine] * error[mine, None])
+        total = np.bincount(codes[mine], weights=error[mine], minlength=units)
+        scores.append([(total, by_coefficient, float(known[mine].sum()))])
+        own.append(x[mine].T @ (x[mine] * known[mine, None]))
+    variance = between_systems(scores, own, [np.ones(units, dtype=bool)], widen_only=not data.facts["exact"])
     if data.facts["weighted"]:
         weight = np.bincount(codes, weights=n)
-        units = weight.sum() ** 2 / (weight**2).sum()
-    centred = scores - scores.mean(axis=0) if len(scores) else scores
-    return information, centred.T @ centred * (units / max(units - 1, 1)), units
+        return np.sum(own, axis=0), variance, weight.sum() ** 2 / (weight**2).sum()
+    return np.sum(own, axis=0), variance, float(units)
 
 
 def _design(data: Data, *, own: bool) -> Array:
