@@ -75,23 +75,23 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
 
     def log_prob(self, value: Any) -> Any:
         """Log probability of the counts without their coefficient, (C,)."""
-        pairs = [(value[..., k], self.log_p[k]) for k in range(len(OUTCOMES))]
-        total = sum(jnp.where(n > 0, log, 0.0) for n, log in pairs)
-        return total if self.most == 1 else total + self._log_rising(pairs)
+        n = jnp.moveaxis(value, -1, 0)
+        total = jnp.where(n > 0, self.log_p, 0.0).sum(0)
+        return total if self.most == 1 else total + self._log_rising(n)
 
-    def _log_rising(self, pairs: Any) -> Any:
+    def _log_rising(self, n: Any) -> Any:
         """Every factor that ρ brings in, by logarithms of products: a few of them in place of one a trial."""
         rho, total = self.rho, self.total
-        starts = [(jnp.exp(log) * (1 - rho), n) for n, log in pairs]
-        first = jnp.arange(1, self.most, _TOGETHER).reshape(-1, *[1] * jnp.ndim(total))
-        ratio: Any = 1.0
+        start = jnp.exp(self.log_p) * (1 - rho)
+        first = jnp.arange(1, self.most, _TOGETHER).reshape(-1, *[1] * jnp.ndim(n))
+        above, below = 1.0, 1.0
         for t in (first + k for k in range(min(_TOGETHER, self.most - 1))):
-            for start, n in starts:
-                ratio *= jnp.where(t < n, start + t * rho, 1.0)
-            ratio /= jnp.where(t < total, 1 + (t - 1) * rho, 1.0)
-        kinds = sum(jnp.where(n > 0, 1, 0) for n, _ in pairs)
+            above *= jnp.where(t < n, start + t * rho, 1.0)
+            below *= jnp.where(t < total, 1 + (t - 1) * rho, 1.0)
+        a, b, tie = jnp.moveaxis(above, 1, 0)
+        kinds = (n > 0).sum(0)
         shared = jnp.where(kinds > 1, 1 - rho, 1.0) * jnp.where(kinds > 2, 1 - rho, 1.0)
-        return jnp.log(ratio).sum(0) + jnp.log(shared)
+        return jnp.log(a * b * tie / below[:, 0]).sum(0) + jnp.log(shared)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """Counts of new trials: each cell's π, then its outcomes by two conditional binomials."""
