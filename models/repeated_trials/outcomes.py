@@ -84,7 +84,8 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
         rho, total = self.rho, self.total
         start = jnp.exp(self.log_p) * (1 - rho)
         first = jnp.arange(1, self.most, _TOGETHER).reshape(-1, *[1] * jnp.ndim(n))
-        above, below = 1.0, 1.0
+        above: Any = 1.0
+        below: Any = 1.0
         for t in (first + k for k in range(min(_TOGETHER, self.most - 1))):
             above *= jnp.where(t < n, start + t * rho, 1.0)
             below *= jnp.where(t < total, 1 + (t - 1) * rho, 1.0)
