@@ -160,12 +160,12 @@ def _logits(posterior: xr.Dataset, data: Data) -> tuple[Array, xr.DataArray]:
     dim = data.facts["unit"]
     names = tuple(data.coords[dim])
     theta = posterior["theta"].transpose("chain", "draw", dim)
-    logits: list[Any] = [np.log(theta) - np.log1p(-theta)]
+    shares = theta.to_numpy()
+    logits = [np.log(shares) - np.log1p(-shares)]
     for name in RATES[1:]:
         logit = channel_logit(posterior, name, dim, names).isel(judge=0, drop=True)
-        logits.append(logit.broadcast_like(theta).transpose("chain", "draw", dim))
-    stacked = np.stack([logit.to_numpy() for logit in logits], axis=-1)
-    return stacked.reshape(-1, len(names) * len(RATES)), theta
+        logits.append(np.broadcast_to(logit.transpose("chain", "draw", dim).to_numpy(), shares.shape))
+    return np.stack(logits, axis=-1).reshape(-1, len(names) * len(RATES)), theta
 
 
 def _between_no_units(own: Array) -> Array:
