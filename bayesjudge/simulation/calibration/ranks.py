@@ -203,14 +203,20 @@ class RankTest:
 
     def _gamma(self, counts: NDArray[Any]) -> NDArray[np.float64]:
         """Smallest two-sided pointwise tail probability of each row of rank counts (sets, draws + 1)."""
+        below = np.cumsum(counts, axis=1)[:, :-1]
+        smallest: NDArray[np.float64] = self._tails[below, np.arange(self.draws)].min(axis=1)
+        return smallest
+
+    @cached_property
+    def _tails(self) -> NDArray[np.float64]:
+        """Two-sided tail probability of each number of ranks below each, (replicates + 1, draws)."""
         from scipy.special import bdtr, bdtrc
 
-        below = np.cumsum(counts, axis=1)[:, :-1]
-        lower = bdtr(below, self.replicates, self._at)
+        k = np.arange(self.replicates + 1)[:, None]
         # P(X >= k) = P(X > k - 1), which is 1 at k = 0.
-        upper = np.where(below > 0, bdtrc(np.maximum(below - 1, 0), self.replicates, self._at), 1.0)
-        smallest: NDArray[np.float64] = 2 * np.minimum(lower, upper).min(axis=1)
-        return smallest
+        upper = np.where(k > 0, bdtrc(np.maximum(k - 1, 0), self.replicates, self._at), 1.0)
+        tails: NDArray[np.float64] = 2 * np.minimum(bdtr(k, self.replicates, self._at), upper)
+        return tails
 
 
 def chi_squared(ranks: NDArray[np.int64], draws: int, *, least: int = 10) -> float:
