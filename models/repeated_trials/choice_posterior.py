@@ -19,6 +19,8 @@ from bayesjudge.models.repeated_trials.choices import Array, Choices, Codes, Unk
 
 #: Fewest and most nodes of an item, and what all nodes and trials together may come to.
 _NODES, _WORK = (32, 256), 400_000
+#: Numbers of all trials' nodes that points are evaluated together by: few enough to stay in a processor's cache.
+_TOGETHER = 30_000
 #: Draws of the first round (each that follows has twice as many), rounds, and effective draws that are enough:
 #: `inference.gate` asks for as many.
 _DRAWS, _ROUNDS, ENOUGH = 700, 4, 400
@@ -121,29 +123,31 @@ class Nodes:
         )
 
     def log_weights(self, unknown: Unknowns) -> Array:
-        """Log likelihood and prior of every node over its density (I, S), at one value of the rest.
+        """Log likelihood and prior of every node over its density (B, I, S), at B values of the rest.
 
         The constant of the normals and the coefficients of the multinomials are left out.
         """
-        data, (option, tie), even, weight = self.data, self._parts, np.exp(unknown.tie[0]), unknown.weight[0]
-        total = weight[data.slots] @ option + even * tie
+        data, (option, tie), even, weight = self.data, self._parts, np.exp(unknown.tie), unknown.weight
+        total = weight[:, data.slots] @ option + even[:, None, None, None] * tie
         square, along, right, ties = self._squares
-        shift, scale, tied = unknown.advantage[0], unknown.spread[0], unknown.tie_spread[0]
+        shift, scale, tied, rho = (
+            part[:, None, None] for part in (unknown.advantage, unknown.spread, unknown.tie_spread, unknown.rho)
+        )
         prior = -0.5 * (square - 2 * shift * along + shift**2 * right) / scale**2 - (data.size - 1) * np.log(scale)
         if data.ties:
             prior -= 0.5 * ties / tied**2 + np.log(tied)
-        return np.asarray(self._log_likelihood(total, np.append(weight, even), unknown.rho[0]) + prior - self.log_q)
+        slot = np.column_stack([weight, even])[:, data.trial_slots]
+        return np.asarray(self._log_likelihood(total, slot, rho) + prior - self.log_q)
 
-    def _log_likelihood(self, total: Array, weight: Array, rho: float) -> Array:
-        """Of every item's trials (I, S), from the sums of weights in each arrangement (I, A, S)."""
+    def _log_likelihood(self, total: Array, slot: Array, rho: Array) -> Array:
+        """Of every item's trials (B, I, S), from sums of weights by arrangement (B, I, A, S), weights by trial (B, T)."""
         data = self.data
         item, cell, _, number = data.trials
-        slot = weight[data.trial_slots]
         if not data.repeats:
-            apart = np.add.reduceat(np.log(slot), self._first)[:, None]
-            return np.asarray(self._outcomes + apart - np.einsum("ia,ias->is", data.n.sum(2), np.log(total)))
-        p = self._of_trials * slot[:, None] / total[item, cell] * (1 - rho) + number[:, None] * rho
-        return np.asarray(np.add.reduceat(np.log(p), self._first, axis=0))
+            apart = np.add.reduceat(np.log(slot), self._first, axis=1)[..., None]
+            return np.asarray(self._outcomes + apart - np.einsum("ia,bias->bis", data.n.sum(2), np.log(total)))
+        p = self._of_trials * slot[..., None] / total[:, item, cell] * (1 - rho) + number[:, None] * rho
+        return np.asarray(np.add.reduceat(np.log(p), self._first, axis=1))
 
     def log_marginal(self, points: Array) -> Array:
         """Log posterior of points (B, d), up to a constant, (B,)."""
@@ -156,12 +160,13 @@ class Nodes:
         if self.data.repeats:
             trials, rho = self.data.n.sum(2), unknown.rho
             found -= sum(np.log(1 - rho + t * rho) * (trials > t).sum() for t in range(int(trials.max())))
-        for b in range(len(points)):
-            log_weight = self.log_weights(unknown.at([b]))
-            top = log_weight.max(axis=1, keepdims=True)
-            weight = np.cumsum(np.exp(log_weight - top), axis=1)
-            found[b] += (np.log(weight[:, -1]) + top[:, 0]).sum()
-            chosen[b] = (weight[:known] < uniform[b][:, None] * weight[:known, -1:]).sum(1)
+        together = max(_TOGETHER // self._of_trials.size, 1)
+        for b in (slice(first, first + together) for first in range(0, len(points), together)):
+            log_weight = self.log_weights(unknown.at(b))
+            top = log_weight.max(axis=2, keepdims=True)
+            weight = np.cumsum(np.exp(log_weight - top), axis=2)
+            found[b] += (np.log(weight[..., -1]) + top[..., 0]).sum(1)
+            chosen[b] = (weight[:, :known] < uniform[b][..., None] * weight[:, :known, -1:]).sum(2)
         return np.where(np.isfinite(found), found, -np.inf), chosen
 
 
@@ -282,7 +287,7 @@ def _smoothed(log_ratio: Array) -> tuple[Array, float]:
 
 
 def _noise(nodes: Nodes, point: Array) -> float:
-    weight = nodes.log_weights(nodes.data.unpack(point[None]))
+    weight = nodes.log_weights(nodes.data.unpack(point[None]))[0]
     weight = np.exp(weight - weight.max(axis=1, keepdims=True))
     share = (weight**2).sum(1) / weight.sum(1) ** 2
     return float(np.sqrt(np.mean(share)))

@@ -88,12 +88,12 @@ class Choices:
         """Whether some order is known, without which slots have no effects."""
         return bool(((self.slots >= 0) & (self.slots < self.size)).any())
 
-    @property
+    @cached_property
     def ties(self) -> bool:
         """Whether anything tied."""
         return bool(self.n[..., -1].any())
 
-    @property
+    @cached_property
     def repeats(self) -> bool:
         """Whether some cell has two trials, without which they have no correlation."""
         return bool((self.n.sum(2) > 1).any())

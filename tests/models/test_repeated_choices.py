@@ -153,7 +153,7 @@ def test_pymc_has_the_same_density(name: str, slots: tuple[float, ...]) -> None:
     ours = []
     for k, point in enumerate(points):
         unknown = data.unpack(point[None])
-        log = (nodes.log_weights(unknown) + nodes.log_q)[:, k].sum() + data.log_prior(point[None])[0]
+        log = (nodes.log_weights(unknown)[0] + nodes.log_q)[:, k].sum() + data.log_prior(point[None])[0]
         ours.append(log - sum(np.log1p((t - 1) * unknown.rho[0]) * (trials > t).sum() for t in range(trials.max())))
     theirs = _twin_densities(data, points, nodes)
     np.testing.assert_allclose(np.diff(ours), np.diff(theirs), rtol=1e-10, atol=1e-10)
