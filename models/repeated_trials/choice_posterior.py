@@ -140,7 +140,7 @@ class Nodes:
         return np.asarray(self._log_likelihood(total, slot, rho) + prior - self.log_q)
 
     def _log_likelihood(self, total: Array, slot: Array, rho: Array) -> Array:
-        """Of every item's trials (B, I, S), from sums of weights by arrangement (B, I, A, S), weights by trial (B, T)."""
+        """Of every item's trials (B, I, S): sums of weights by arrangement (B, I, A, S), weights by trial (B, T)."""
         data = self.data
         item, cell, _, number = data.trials
         if not data.repeats:
