@@ -19,7 +19,7 @@ WORKERS ?= 2
 # Workers take the cores: a second thread of each worker's BLAS would only wait, for up to ten times the processor time.
 test test-slow test-all test-lowest: export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo test test-slow test-all test-lowest test-spark lint bench clean
+.PHONY: help demo test test-slow test-all test-lowest test-spark lint style mypy pyright bench clean
 help:
 	@echo "make demo       set up, run the demonstration on embedded data, write its page"
 	@echo "make test       set up, run the fast tests"
@@ -59,10 +59,17 @@ test-spark: $(VENV)/.dev
 	$(call install,.[dev$(COMMA)spark])
 	$(BIN)/python -m pytest -q -m spark tests/counts/test_engines.py
 
-lint: $(VENV)/.dev
+# With `make -j 2` both type checkers at once.
+lint: style mypy pyright
+
+style: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+mypy: $(VENV)/.dev
 	$(BIN)/mypy
+
+pyright: $(VENV)/.dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: $(VENV)/.dev
