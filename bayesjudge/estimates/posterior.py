@@ -220,8 +220,8 @@ def differences(draws: xr.DataArray, dim: str, pairs: Sequence[tuple[str, str]] 
     if not chosen:
         return draws.isel({dim: slice(0, 0)}).rename({dim: "pair"})
     one, two = ([names.index(pair[k]) for pair in chosen] for k in (0, 1))
-    turned = draws.transpose(dim, ...)
-    values, rest = turned.to_numpy(), turned.drop_vars(dim).coords
-    # By NumPy: of a few models xarray's own look-ups take longer than all else that is made of the draws.
-    pairs_of = {"pair": [f"{a} − {b}" for a, b in chosen]}
-    return xr.DataArray(values[one] - values[two], dims=("pair", *turned.dims[1:]), coords={**rest, **pairs_of})
+    by_unit = draws.transpose(dim, ...)
+    # By NumPy: of a few models xarray's own look-ups take longer than the differences.
+    values = by_unit.to_numpy()
+    coords = {**by_unit.drop_vars(dim).coords, "pair": [f"{a} − {b}" for a, b in chosen]}
+    return xr.DataArray(values[one] - values[two], dims=("pair", *by_unit.dims[1:]), coords=coords)
