@@ -7,9 +7,10 @@ BIN := $(VENV)/bin
 CANDIDATES := python3.12 python3.13 python3.14 python3
 RECENT := import sys; sys.exit(sys.version_info < (3, 12))
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c '$(RECENT)' 2>/dev/null && echo "$$p" && break; done)
-# Compiled JAX programs outlive the process, so that a second run starts at once, and workers share them: the
-# small ones too, of which a test run has thousands.
-export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/$(VENV)/cache/jax
+# Compiled JAX programs outlive the process and the checkout, so that a second run starts at once, and workers share
+# them: the small ones too, of which a test run has thousands. Other versions of packages start with none.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/bayesjudge/tests
+export JAX_COMPILATION_CACHE_DIR ?= $(CACHE)/$(firstword $(shell cksum < constraints.txt))
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
 # Tests start hundreds of commands, each of which would compile the package's 300 modules once more.
 export PYTHONDONTWRITEBYTECODE :=
@@ -76,7 +77,7 @@ bench: $(VENV)/.dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(CACHE) build dist *.egg-info
 
 # Stamps: a second call finds them and starts at once; a changed pyproject.toml or constraints.txt installs anew.
 $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
