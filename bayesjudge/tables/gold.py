@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import Problem
-from bayesjudge.tables.coding import MISSING, PROBABILITY, code_binary, code_names, code_probability
+from bayesjudge.tables.coding import MISSING, PROBABILITY, code_binary, code_names, code_probability, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.schema import broken_rules, readable, readable_as, same_within
+from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
 
 _WHERE = "labels."
 #: How a probability that cannot be read is repaired.
@@ -92,80 +92,44 @@ def match_gold(gold: Gold, *, codes: pd.DataFrame, items: pd.Index[Any], models:
 
 
 def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | None, list[Problem]]:
-    item, items = code_names(named["item"])
-    has_model = "model" in named
-    model, models = code_names(named["model"]) if has_model else (np.zeros_like(item), pd.Index([""], dtype="str"))
+    parts = {part: code_names(named[part]) for part in ("item", "model", "annotator") if part in named}
+    codes = {part: code for part, (code, _) in parts.items()}
+    answer = joint_codes(list(codes.values()), [max(len(names), 1) for _, names in parts.values()])
     label = code_binary(named["label"])
-    has_annotator = "annotator" in named
-    annotator, annotators = (
-        code_names(named["annotator"]) if has_annotator else (np.zeros_like(item), pd.Index([""], dtype="str"))
-    )
-    present = (item >= 0) & (model >= 0) & (annotator >= 0)
-    key = pd.factorize(item.astype(np.int64) * max(len(models), 1) + model)[0]
-    answer = np.where(present, key.astype(np.int64) * max(len(annotators), 1) + annotator, MISSING)
-    has_probability = "label_probability" in named
-    probability = code_probability(named["label_probability"]) if has_probability else None
-    coded = pd.DataFrame(
-        {
-            "item": item,
-            "model": model,
-            "label": label,
-            "annotator": annotator,
-            "answer": answer,
-            "label_probability": np.nan if probability is None else probability,
-        }
-    )
-    parts = [
-        ("item", item, items),
-        *([("model", model, models)] if has_model else []),
-        *([("annotator", annotator, annotators)] if has_annotator else []),
-    ]
-
-    def name(row: int) -> str:
-        return ", ".join(f"{part} {names[codes[row]]!r}" for part, codes, names in parts)
-
-    rules = [
-        readable("item", named["item"], binary=False, where=_WHERE),
-        *([readable("model", named["model"], binary=False, where=_WHERE)] if has_model else []),
-        *([readable("annotator", named["annotator"], binary=False, where=_WHERE)] if has_annotator else []),
-        readable("label", named["label"], binary=True, where=_WHERE),
-        same_within(
-            "label",
-            "answer",
-            unit="answer and annotator" if has_annotator else "answer",
-            name=name,
-            where=_WHERE,
-            fix="Keep one gold label for each answer, or name an annotator column.",
-        ),
-        *(
-            [
-                readable_as(
-                    "label_probability",
-                    named["label_probability"],
-                    allowed=PROBABILITY,
-                    fix=PROBABILITY_FIX,
-                    where=_WHERE,
-                )
-            ]
-            if has_probability
-            else []
-        ),
-    ]
-    problems = broken_rules(coded, rules)
+    probability = code_probability(named["label_probability"]) if "label_probability" in named else None
+    chance = np.nan if probability is None else probability
+    coded = pd.DataFrame({**codes, "label": label, "answer": answer, "label_probability": chance})
+    problems = broken_rules(coded, _rules(named, parts))
     if problems:
         return None, problems
-    use = present & (label >= 0)
-    dropped = {"labels table: row without a name or label": int((~use).sum())} if not use.all() else {}
-    names = {part: names.take(codes[use]) for part, codes, names in parts}
+    use = (answer >= 0) & (label >= 0)
+    names = {part: found.take(code[use]) for part, (code, found) in parts.items()}
     gold = Gold(
         item=names["item"],
         model=names.get("model"),
         label=label[use],
-        dropped=dropped,
+        dropped={} if use.all() else {"labels table: row without a name or label": int((~use).sum())},
         warnings=warnings,
         probability=None if probability is None else probability[use],
     )
-    return (_majority(gold, names["annotator"]) if has_annotator else gold), []
+    return (_majority(gold, names["annotator"]) if "annotator" in names else gold), []
+
+
+def _rules(named: pd.DataFrame, parts: Mapping[str, tuple[NDArray[Any], pd.Index[Any]]]) -> list[Rule]:
+    """What the rows of a labels table must obey; names of its item, model and annotator are coded in ``parts``."""
+
+    def name(row: int) -> str:
+        return ", ".join(f"{part} {names[code[row]]!r}" for part, (code, names) in parts.items())
+
+    fix = "Keep one gold label for each answer, or name an annotator column."
+    unit = "answer and annotator" if "annotator" in parts else "answer"
+    chance = {"allowed": PROBABILITY, "fix": PROBABILITY_FIX, "where": _WHERE}
+    return [
+        *(readable(part, named[part], binary=False, where=_WHERE) for part in parts),
+        readable("label", named["label"], binary=True, where=_WHERE),
+        same_within("label", "answer", unit=unit, name=name, where=_WHERE, fix=fix),
+        *(readable_as(column, named[column], **chance) for column in ("label_probability",) if column in named),
+    ]
 
 
 def _majority(gold: Gold, annotator: pd.Index[Any]) -> Gold:
