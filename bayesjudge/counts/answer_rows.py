@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bayesjudge.counts.key_columns import columns_by
-from bayesjudge.counts.rows import UNLABELLED, Cells, fetch
+from bayesjudge.counts.memory import fetch
+from bayesjudge.counts.rows import UNLABELLED, Cells
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:

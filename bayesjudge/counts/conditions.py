@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.rows import IbisTable, fetch, is_nan
+from bayesjudge.counts.memory import IbisTable, fetch, fetch_number, in_memory
+from bayesjudge.counts.rows import is_nan
 from bayesjudge.errors import InputError, Problem, require_judges
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import require_columns
@@ -117,7 +118,6 @@ def codes_of(values: pd.Series[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]
 
 def _of_frame(source: Trials | Scores, layout: Layout) -> EventRows:
     """Names go as codes: a database groups whole numbers several times faster than text."""
-    import ibis
     import pyarrow as pa
 
     frame = source.frame
@@ -130,7 +130,7 @@ def _of_frame(source: Trials | Scores, layout: Layout) -> EventRows:
     columns["temperature"] = frame["temperature"].fillna(_NO_TEMPERATURE).to_numpy()
     if "order" in layout.conditions:
         columns["order"] = frame["order"].fillna("")
-    table: IbisTable = ibis.memtable(pa.table({name: pa.array(values) for name, values in columns.items()}))
+    table = in_memory(pa.table({name: pa.array(values) for name, values in columns.items()}))
     known = frame[["item", "category"]].dropna().drop_duplicates("item")
     return EventRows(
         table=table,
@@ -154,7 +154,7 @@ def _of_ibis(source: IbisTable, layout: Layout) -> EventRows:
         columns[name] = (source[name] if name in source.columns else default).cast(kind)
     rows = source.select(**columns)
     named = rows.drop_null([*layout.keys, "trial", layout.value])
-    lost = int(rows.count().to_pyarrow().as_py()) - int(named.count().to_pyarrow().as_py())
+    lost = fetch_number(rows.count()) - fetch_number(named.count())
     dropped = {f"missing item, judge, trial or {layout.value}": lost} if lost else {}
     return EventRows(
         table=named.mutate(**_stand_ins(named, layout)),

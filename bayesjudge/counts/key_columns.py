@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayesjudge.counts.rows import IbisTable, fetch
+from bayesjudge.counts.memory import IbisTable, fetch
 from bayesjudge.errors import InputError, Problem, UsageError, did_you_mean
 
 if TYPE_CHECKING:

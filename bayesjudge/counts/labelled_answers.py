@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesjudge.counts.rows import IbisTable, fetch
+from bayesjudge.counts.memory import IbisTable, fetch
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import distinct_values
 from bayesjudge.tables.verdict_rows import IDS

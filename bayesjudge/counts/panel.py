@@ -16,7 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.answer_rows import columns_of_answers
-from bayesjudge.counts.rows import Cells, coded, fetch, make_cells, packed_cells, unpacked_cells
+from bayesjudge.counts.memory import fetch
+from bayesjudge.counts.rows import Cells, coded, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.verdict_rows import NAMES

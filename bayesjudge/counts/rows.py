@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.counts.memory import IbisTable, cached, fetch, fetch_number, in_memory
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import UNKNOWN, code_names, names_in
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Ibis tables and columns get most of their methods when they are made, which type checkers do not see.
-type IbisTable = Any
 #: Name of the one group where no column splits the items, and of items whose group is missing.
 ALL, NO_GROUP = "all", "(missing)"
 #: Between the parts of a cluster's name: a character that no name holds.
@@ -94,14 +93,7 @@ def _rows(
     return *_from_ibis(verdicts, group, clusters), ()
 
 
-def fetch(expression: IbisTable) -> pd.DataFrame:
-    """Run a query; through Arrow, since that keeps 64-bit integers and costs no copies."""
-    frame: pd.DataFrame = expression.to_pyarrow().to_pandas()
-    return frame
-
-
 def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str]) -> IbisTable:
-    import ibis
     import pyarrow as pa
 
     frame = verdicts.frame
@@ -113,8 +105,7 @@ def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str
     if clusters:
         parts = [texts(frame[name], shown=False) for name in clusters]
         rows = rows.assign(cluster=functools.reduce(lambda left, right: left + _SEPARATOR + right, parts))
-    table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
-    return table
+    return in_memory(pa.Table.from_pandas(rows, preserve_index=False))
 
 
 def texts(values: pd.Series[Any], *, shown: bool) -> pd.Series[Any]:
@@ -168,7 +159,7 @@ def _without_copies(cells: IbisTable, verdicts: IbisTable) -> tuple[IbisTable, d
     keys = [name for name in ("item", "model", "judge", "verdict") if name in verdicts.columns]
     labels = [name for name in ("label", "label_probability") if name in verdicts.columns]
     distinct = verdicts.drop_null(keys).drop(*labels).distinct().count()
-    if int(distinct.to_pyarrow().as_py()) != int(found["cells"]):
+    if fetch_number(distinct) != int(found["cells"]):
         return cells, {}
     once = {"runs": (cells.runs > 0).cast("int64"), "positives": (cells.positives > 0).cast("int64")}
     return cached(cells.mutate(**once)), {"exact repeat of a row": copies}
@@ -176,7 +167,7 @@ def _without_copies(cells: IbisTable, verdicts: IbisTable) -> tuple[IbisTable, d
 
 def _count_dropped(rows: IbisTable, named: IbisTable) -> dict[str, int]:
     found = fetch(named.aggregate(named=named.count(), judged=named.verdict.count())).iloc[0]
-    total = int(rows.count().to_pyarrow().as_py())
+    total = fetch_number(rows.count())
     counts = {
         "missing item, model or judge": total - int(found["named"]),
         "missing verdict": int(found["named"] - found["judged"]),
@@ -237,16 +228,6 @@ def _collapse(rows: IbisTable) -> IbisTable:
     return rows.group_by(["item", "model", "judge"]).aggregate(**values)
 
 
-def cached(table: IbisTable) -> IbisTable:
-    """The table, computed once; backends that cannot keep it compute it again for each count."""
-    from ibis.common.exceptions import OperationNotDefinedError, UnsupportedOperationError
-
-    try:
-        return table.cache()
-    except (NotImplementedError, OperationNotDefinedError, UnsupportedOperationError):
-        return table
-
-
 def _require_one_label(cells: IbisTable, *, judges: int) -> None:
     answers = cells.select("item", high="label", low="label_low")
     if judges > 1:
@@ -269,7 +250,7 @@ def _joined_with_items(cells: IbisTable, *, has_cluster: bool) -> tuple[IbisTabl
         problems += [_conflicting(name, "item", sorted(conflicting["item"]))] if len(conflicting) else []
     if problems:
         raise InputError(problems)
-    alone = int((items.count() - items.cluster.count()).to_pyarrow().as_py()) if has_cluster else 0
+    alone = fetch_number(items.count() - items.cluster.count()) if has_cluster else 0
     filled = {"group": items.group.fill_null(NO_GROUP)} if "group" in extra else {}
     if has_cluster:
         filled["cluster"] = items.cluster.fill_null(_SEPARATOR + items.item)

@@ -27,7 +27,8 @@ from bayesjudge.counts.conditions import (
     require_rows,
 )
 from bayesjudge.counts.key_columns import columns_by
-from bayesjudge.counts.rows import IbisTable, cached, coded, fetch, require_names
+from bayesjudge.counts.memory import IbisTable, cached, fetch
+from bayesjudge.counts.rows import coded, require_names
 from bayesjudge.tables import Scores
 from bayesjudge.tables.scores import SCORES
 

@@ -22,7 +22,8 @@ from bayesjudge.counts.conditions import (
     require_rows,
 )
 from bayesjudge.counts.key_columns import columns_by
-from bayesjudge.counts.rows import IbisTable, fetch, require_names
+from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.rows import require_names
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Trials
 from bayesjudge.tables.trials import TRIALS

@@ -17,7 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.answer_rows import answer_rows
-from bayesjudge.counts.rows import UNLABELLED, Cells, IbisTable, coded, fetch, make_cells, packed_cells, unpacked_cells
+from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.rows import UNLABELLED, Cells, coded, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Verdicts
 

@@ -14,7 +14,8 @@ import pandas as pd
 
 from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
-from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch, is_nan, require_names, texts
+from bayesjudge.counts.memory import IbisTable, cached, fetch, fetch_number, in_memory
+from bayesjudge.counts.rows import code_in, is_nan, require_names, texts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 from bayesjudge.tables.columns import require_columns
@@ -87,7 +88,7 @@ def make_battle_cells(
     judged = cached(_both_orders(shown, digits, x, keys))
     cast = _cast(turned, x, keys)
     # Most of a long log may have votes alone: only those beside a judge's view are kept battle by battle.
-    beside = turned.view().semi_join(judged, list(_BATTLE))
+    beside = turned.semi_join(judged, list(_BATTLE))
     return BattleCells(
         cast=cast,
         votes=_votes(cast, x),
@@ -226,7 +227,6 @@ def battle_events(
 def _from_battles(
     battles: Battles, group: str | None, lengths: bool, covariates: Sequence[str], clusters: Sequence[str]
 ) -> IbisTable:
-    import ibis
     import pyarrow as pa
 
     frame = battles.frame
@@ -240,7 +240,7 @@ def _from_battles(
         **frame_differences(frame, covariates),
         **frame_clusters(frame, clusters),
     )
-    table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
+    table = in_memory(pa.Table.from_pandas(rows, preserve_index=False))
     names = ("judge", "voter", "order", *cluster_keys(clusters))
     known = {name: table[name].cast("float64") for name in ("length", *covariate_keys(covariates))}
     return table.mutate(**known, **{name: table[name].cast("string") for name in names})
@@ -279,12 +279,12 @@ def _from_ibis(
 
 
 def _count_dropped(rows: IbisTable, named: IbisTable, usable: IbisTable) -> dict[str, int]:
-    total, with_names = _size(rows), _size(named)
-    itself = _size(named.filter(named.model_a == named.model_b))
+    total, with_names = fetch_number(rows.count()), fetch_number(named.count())
+    itself = fetch_number(named.filter(named.model_a == named.model_b).count())
     counts = {
         "missing item or model": total - with_names,
         "a model against itself": itself,
-        "no human vote, verdict or score": with_names - itself - _size(usable),
+        "no human vote, verdict or score": with_names - itself - fetch_number(usable.count()),
     }
     return {reason: n for reason, n in counts.items() if n}
 
@@ -304,7 +304,3 @@ def _require_known(rows: IbisTable) -> None:
     ]
     if bad:
         raise InputError(bad)
-
-
-def _size(table: IbisTable) -> int:
-    return int(table.count().to_pyarrow().as_py())

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bayesjudge.counts.memory import fetch_number
 from bayesjudge.counts.rows import texts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Battles
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pandas as pd
 
-    from bayesjudge.counts.rows import IbisTable
+    from bayesjudge.counts.memory import IbisTable
 
 
 #: Names of columns that hold the prompt, the first one that is there and repeats.
@@ -70,7 +71,7 @@ def _distinct(battles: Battles | ir.Table, name: str) -> int:
     if not isinstance(battles, Battles):
         kind = battles[name].type()
         named = kind.is_string() or kind.is_integer()
-        return int(battles[name].nunique().to_pyarrow().as_py()) if named else 0
+        return fetch_number(battles[name].nunique()) if named else 0
     try:
         return int(texts(battles.frame[name], shown=False).nunique())
     except InputError:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from bayesjudge.counts.arrays import Rows
 from bayesjudge.counts.battles.cells import BattleCells
 from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
-from bayesjudge.counts.rows import IbisTable, cached, code_in, coded, fetch
+from bayesjudge.counts.memory import IbisTable, cached, fetch
+from bayesjudge.counts.rows import code_in, coded
 from bayesjudge.maths.battle_sums import BattleSums
 
 type Ints = NDArray[np.int64]

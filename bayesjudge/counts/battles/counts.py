@@ -21,7 +21,8 @@ from bayesjudge.counts.battles.cluster_columns import cluster_columns
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, battle_clusters, single_battles
 from bayesjudge.counts.battles.covariates import covariate_keys
 from bayesjudge.counts.battles.patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
-from bayesjudge.counts.rows import IbisTable, coded, fetch
+from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.rows import coded
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 

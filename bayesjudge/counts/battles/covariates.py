@@ -18,7 +18,7 @@ from bayesjudge.tables.coding import distinct_values, shown
 from bayesjudge.tables.words import read_number
 
 if TYPE_CHECKING:
-    from bayesjudge.counts.rows import IbisTable
+    from bayesjudge.counts.memory import IbisTable
 
 
 def covariate_columns(columns: Iterable[str], name: str) -> tuple[str, ...]:
