@@ -51,7 +51,9 @@ class Memory:
         with _database().cursor() as connection:
             for place, table in enumerate(self._tables):
                 connection.register(_name(place), table)
-            return connection.sql(_sql_of(expression)).to_arrow_table()
+            found = connection.sql(_sql_of(expression)).to_arrow_table()
+        # Sums of whole numbers come with more digits than Ibis says.
+        return found.cast(expression.schema().to_pyarrow())
 
 
 def in_memory(table: pa.Table) -> IbisTable:

@@ -13,7 +13,7 @@ from bayesjudge.estimates.table import method_words
 from bayesjudge.report.decided import DECISION, TESTS, VALUE
 from bayesjudge.report.lead import refusal, usable
 from bayesjudge.report.page import Section, Table
-from bayesjudge.report.terminal import empty_table, figure, fitting, narrowest
+from bayesjudge.report.terminal import figure, fitted_table
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
@@ -78,12 +78,11 @@ def decision_screen(answer: Comparison, width: int) -> list[ScreenTable | str]:
         return []
     frame, said = _shown(answer), answer.settings["decision"]
     names = [str(name) for name in frame if name in {"judge", "system"}]
-    room = width + 2 - sum(narrowest(frame[name]) for name in names)
-    figures = fitting([str(name) for name in frame if name not in names], room, least=8)
+    cells = {str(name): [escape(_cell(value)) for value in frame[name]] for name in frame}
     title = f"Decision, margin {said['margin']:g}, probability {said['prob']:g}"
-    table = empty_table(title, names, figures, doubtful=not usable(answer))
-    for row in frame[[*names, *figures]].itertuples(index=False):
-        table.add_row(*(escape(_cell(value)) for value in row))
+    figures = {name: column for name, column in cells.items() if name not in names}
+    of_names = {name: list(map(str, frame[name])) for name in names}
+    table, _ = fitted_table(title, figures, width, names=of_names, doubtful=not usable(answer))
     return [*map(escape, decision_sentences(answer)), table]
 
 

@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates import Estimates
-from bayesjudge.report.terminal import (
-    Screen,
-    empty_table,
-    fitting,
-    interval_cell,
-    narrowest,
-    print_parts,
-    standard_output,
-    unit_name,
-)
-
-#: Width of a printed interval, gap included.
-CELL = 22
+from bayesjudge.report.terminal import Screen, fitted_table, interval_cells, print_parts, standard_output, unit_name
 
 
 class StoppedEarly(KeyboardInterrupt):
@@ -68,13 +55,13 @@ def closed_form_tables(rows: Estimates, *, prob: float, width: int) -> list[Tabl
     for (estimand, judge), mine in rows.frame.groupby(["estimand", "judge"], sort=False):
         by_judge = f" by judge {judge}" if judge else ""
         names = [unit_name(unit, group) for unit, group in zip(mine["unit"], mine["group"], strict=True)]
-        methods = fitting(dict.fromkeys(mine["method"]), width - narrowest(names), least=CELL)
         title = f"{str(estimand).capitalize()}{by_judge} in closed form, {100 * prob:g} % intervals"
-        table = empty_table(title, ["unit"], methods)
-        shown = mine.assign(name=names)
-        for name in sorted(dict.fromkeys(names)):
-            by = shown[shown["name"] == name].drop_duplicates("method").set_index("method")
-            cells = [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]
-            table.add_row(escape(name), *cells)
+        cells = mine.assign(name=names).drop_duplicates(["name", "method"]).set_index(["name", "method"])
+        units = sorted(dict.fromkeys(names))
+        of_methods = {
+            method: interval_cells(cells, [(name, method) for name in units])
+            for method in dict.fromkeys(mine["method"])
+        }
+        table, _ = fitted_table(title, of_methods, width, names={"unit": units})
         found.append(table)
     return found

@@ -6,7 +6,7 @@ import errno
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -125,15 +125,42 @@ def _heading(figure: str) -> str:
     return re.sub(" (?=[(]|of |by )", "\n", words) if words != figure else figure
 
 
-def fitting(figures: Iterable[str], room: int, *, least: int) -> list[str]:
-    """Columns that fit beside each other into so much room; the first in any case."""
+def fitted_table(
+    title: str,
+    figures: Mapping[str, Sequence[str]],
+    width: int,
+    *,
+    names: Mapping[str, Sequence[str]],
+    before: Mapping[str, Sequence[str]] | None = None,
+    after: Mapping[str, Sequence[str]] | None = None,
+    doubtful: bool = False,
+) -> tuple[Table, list[str]]:
+    """A table of as many figures as fit beside each other, and their headings; the first is shown in any case.
+
+    figures: Cells by heading, ready to print, in one line each.
+    names: Cells by heading of the columns in front, whose words may have a line each.
+    before, after: Figures that are shown whatever the width.
+    doubtful: As in `empty_table`.
+    """
+    always = [*(before or {}).items(), *(after or {}).items()]
+    words = [(name, [word for cell in (name, *cells) for word in cell.split()]) for name, cells in names.items()]
+    # Two gaps are between columns, and one at each edge.
+    room = width - sum(2 + _longest(name, cells) for name, cells in [*words, *always])
     shown: list[str] = []
-    for name in figures:
-        room -= max(least, 1 + max(map(len, _heading(name).split("\n"))))
+    for name, cells in figures.items():
+        room -= 2 + _longest(_heading(name), cells)
         if shown and room < 0:
             break
         shown.append(name)
-    return shown
+    columns = {**(before or {}), **{name: figures[name] for name in shown}, **(after or {})}
+    table = empty_table(title, list(names), list(columns), doubtful=doubtful)
+    for row in zip(*(map(escape, cells) for cells in names.values()), *columns.values(), strict=True):
+        table.add_row(*row)
+    return table, shown
+
+
+def _longest(heading: str, cells: Iterable[str]) -> int:
+    return max(map(len, [*heading.split("\n"), *cells]))
 
 
 def interval_cell(row: Any, spec: str = ".3f") -> str:
@@ -143,6 +170,11 @@ def interval_cell(row: Any, spec: str = ".3f") -> str:
     *values, spec = rounded(row, spec)
     point, lower, upper = (figure(value, spec) for value in values)
     return escape(f"{point} [{lower}, {upper}]")
+
+
+def interval_cells(rows: pd.DataFrame, keys: Iterable[Any], spec: str = ".3f") -> list[str]:
+    """Of the rows at some places of an index, nothing for those that are not there."""
+    return [interval_cell(rows.loc[key], spec) if key in rows.index else "" for key in keys]
 
 
 def why_undefined(rows: pd.DataFrame) -> str | None:
@@ -168,11 +200,6 @@ def why_undefined(rows: pd.DataFrame) -> str | None:
 def figure(value: float, spec: str = ".3f") -> str:
     """A number, three decimals by default, and no sign on a zero."""
     return f"{value:z{spec}}"
-
-
-def narrowest(names: Iterable[str]) -> int:
-    """Width to which a column of names can be wrapped without breaking a word."""
-    return max((len(word) for name in names for word in name.split()), default=0) + 2
 
 
 def unit_name(unit: Any, group: Any) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import ibis
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -56,6 +58,20 @@ def test_logs_of_one_kind_are_counted_by_the_same_sql(made: list[str]) -> None:
     positives = [int((one.answers.n * one.answers.positives[:, 0]).sum()) for one in (first, second)]
     assert positives == [int(log.frame["verdict"].sum()) for log in logs]
     assert positives[0] != positives[1]
+
+
+@pytest.mark.usefixtures("made")
+def test_columns_have_the_types_that_ibis_says() -> None:
+    def summed(rows: memory.IbisTable) -> memory.IbisTable:
+        return rows.group_by("name").aggregate(total=rows.n.sum(), mean=rows.n.mean(), size=rows.count())
+
+    table = pa.table({"n": [1, 2, 3], "name": ["a", "a", None]})
+    found, wanted = (
+        memory.fetch(summed(rows)).sort_values("total", ignore_index=True)
+        for rows in (memory.in_memory(table), ibis.memtable(table))
+    )
+    pd.testing.assert_frame_equal(found, wanted)
+    assert found["total"].dtype == np.int64
 
 
 @pytest.mark.usefixtures("made")

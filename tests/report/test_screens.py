@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from rich.measure import Measurement
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
@@ -20,7 +21,7 @@ from bayesjudge.report import Page, render_page
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.accuracy.terminal import MOST_PAIRS
 from bayesjudge.report.comparison import Comparison
-from bayesjudge.report.terminal import empty_table, fitting, narrowest, show_answer
+from bayesjudge.report.terminal import fitted_table, show_answer
 
 METHODS = ("bayes:judge_error[partial]", "ppi++[logit]", "naive", "rogan-gladen[shared]", "labelled")
 
@@ -245,27 +246,33 @@ def test_the_probability_of_the_intervals_is_not_rounded_away():
     assert "99.9 % intervals" in screen(answer_of(["a", "b"], settings=SETTINGS | {"prob": 0.999}))
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 160])
-def test_columns_that_fit_are_not_cut_and_leave_the_names_room(width: int) -> None:
-    methods = [
-        "bayes:judge_elo",
-        *(
-            f"conformal[{how}] hard-elo by {judge}"
-            for judge in ("j0", "gpt-4")
-            for how in ("split", "split,line", "jackknife+,line")
-        ),
-    ]
-    names = ["mixtral-8x7b", "llama-2-70b"]
-    columns = fitting(methods, width + 2 - narrowest(names) - 9, least=20)
-    table = empty_table("held out", ["model"], ["votes", *columns])
-    for name in names:
-        table.add_row(name, "1638", *["1591 [1476, 1719]"] * len(columns))
+@pytest.mark.parametrize("width", range(60, 161))
+@pytest.mark.parametrize("names", [["mixtral-8x7b", "llama-2-70b"], ["M1", "M2"], ["a name of words", "another"]])
+def test_columns_that_fit_are_not_cut_and_leave_the_names_room(names: list[str], width: int) -> None:
+    """Headings may be wider than cells, and cells than headings."""
+    judged = [f"{method} by gpt-3.5-turbo-0301" for method in ("hard-elo", "label-smoothing[0.75]")]
+    methods = ["bayes:judge_elo", "bayes:bradley_terry[human]", "hard-elo", *judged, "ppi++[logit]"]
+    cells = ["1591 [1476, 1719]", "-0.591 [-0.476, -0.719]"]
+    figures = dict.fromkeys(methods, cells)
+    table, shown = fitted_table(
+        "scores",
+        figures,
+        width,
+        names={"model": names},
+        before={"truth": ["1", "2"]},
+        after={"P(best)": ["< .001"] * 2},
+    )
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(table)
     text = console.export_text()
     assert "…" not in text
-    assert all(name in text for name in names)
-    assert text.count("1591 [1476, 1719]") == 2 * len(columns)
+    assert all(word in text for name in ["model", *names] for word in name.split())
+    assert [text.count(cell) for cell in cells] == [len(shown)] * 2
+    assert text.count("< .001") == 2
+    # One more would not have fitted.
+    if len(shown) < len(methods):
+        more = fitted_table("", dict.fromkeys(methods[: len(shown) + 1], cells), 500, names={"model": names})[0]
+        assert Measurement.get(console, console.options.update(width=500), more).maximum + 16 > width
 
 
 def test_a_notebook_shows_the_answer_and_its_page_in_a_frame(monkeypatch):

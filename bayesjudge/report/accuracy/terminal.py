@@ -14,7 +14,16 @@ from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.report.accuracy.headline import PANEL, accuracies, headline
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.reading import estimand_in, quality_rows
-from bayesjudge.report.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name, why_undefined
+from bayesjudge.report.terminal import (
+    empty_table,
+    figure,
+    fitted_table,
+    interval_cell,
+    interval_cells,
+    percent,
+    unit_name,
+    why_undefined,
+)
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
@@ -36,8 +45,8 @@ MAIN = (
 )
 #: The baseline whose intervals show what a judge is worth to the panel.
 WITHOUT = "ppi++[multi-proxy]"
-#: Widths of a printed interval (with two signs) and of a column with a single figure, gaps included.
-CELL, FIGURE = 25, 9
+#: Heading of sensitivity + specificity − 1.
+YOUDEN = "Youden's J"
 #: Differences printed by default.
 MOST_PAIRS = 12
 
@@ -123,29 +132,27 @@ def _side_by_side(
     width: int,
     last: tuple[str, dict[Any, str]] | None,
 ) -> Table:
-    truth = bool(rows["truth"].notna().any())
-    names = [unit_name(unit, group) for unit, group in zip(rows["unit"], rows["group"], strict=True)]
-    # No gap follows the last column.
-    room = width + 2 - narrowest(names) - FIGURE * (truth + (last is not None))
-    methods = _main_methods(answer, rows, most=max(room // CELL, 1))
-    headings = ["truth"] * truth + methods + ([last[0]] if last else [])
-    table = empty_table(title, [first], headings, doubtful=not usable(answer))
-    table.caption = why_undefined(rows[rows["method"].isin(methods)])
-    for (unit, group), mine in rows.groupby(["unit", "group"], sort=False):
-        by = mine.drop_duplicates("method").set_index("method")
-        cells = [f"{by['truth'].iloc[0]:.3f}"] * truth
-        cells += [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]
-        cells += [last[1].get((group, unit), "")] if last else []
-        table.add_row(escape(unit_name(unit, group)), *cells)
-    return table
-
-
-def _main_methods(answer: Comparison, rows: pd.DataFrame, *, most: int) -> list[str]:
-    """The Bayesian rows, then the baselines requested, or the main ones; the other way round where they are greyed."""
+    units = rows.drop_duplicates(["unit", "group"])
+    keys = list(zip(units["unit"], units["group"], strict=True))
+    cells = rows.drop_duplicates(["unit", "group", "method"]).set_index(["unit", "group", "method"])
     present = list(dict.fromkeys(rows["method"]))
-    bayes = [method for method in present if is_bayesian(method)]
-    others = [method for method in _asked(answer) if method in present]
-    return ([*bayes, *others] if usable(answer) else [*others[: most - 1], *bayes])[:most]
+    bayes = list(filter(is_bayesian, present))
+    # Where a posterior is greyed, the baselines come first.
+    greyed = [] if usable(answer) else bayes[:1]
+    methods = [*([] if greyed else bayes), *(name for name in _asked(answer) if name in present)]
+    of_methods = {name: interval_cells(cells, [(*key, name) for key in keys]) for name in [*methods, *greyed]}
+    table, shown = fitted_table(
+        title,
+        {name: of_methods[name] for name in methods},
+        width,
+        names={first: [unit_name(*key) for key in keys]},
+        before={"truth": [f"{value:.3f}" for value in units["truth"]]} if rows["truth"].notna().any() else None,
+        after={name: of_methods[name] for name in greyed}
+        | ({last[0]: [last[1].get((group, unit), "") for unit, group in keys]} if last else {}),
+        doubtful=not usable(answer),
+    )
+    table.caption = why_undefined(rows[rows["method"].isin([*shown, *greyed])])
+    return table
 
 
 def _asked(answer: Comparison) -> list[str]:
@@ -159,17 +166,16 @@ def _quality(answer: Comparison, width: int) -> Table:
     named = {"sensitivity": " (TPR)", "specificity": " (TNR)", "youden": ""}
     by = {estimand: quality_rows(answer.diagnostics, estimand).set_index("name") for estimand in named}
     judge = answer.ranks["judge"].iloc[0]
-    wide = width >= narrowest(by["youden"].index) + 3 * CELL
-    headings = [f"{name}{also if wide else ''}".replace("youden", "Youden's J") for name, also in named.items()]
-    table = empty_table(f"Quality of judge {judge}, {percent(answer)} intervals", ["model"], headings)
-    for name in by["youden"].index:
-        rows = {estimand: frame.loc[name] for estimand, frame in by.items()}
-        cells = [
-            interval_cell(row) if wide or estimand == "youden" else figure(row["point"])
-            for estimand, row in rows.items()
-        ]
-        table.add_row(escape(name), *cells)
-    return table
+    models = list(map(str, by["youden"].index))
+    intervals = {name: interval_cells(frame, models) for name, frame in by.items()}
+    points = {
+        name: [figure(by[name].loc[model, "point"]) for model in models] for name in ("sensitivity", "specificity")
+    }
+    title, names = f"Quality of judge {judge}, {percent(answer)} intervals", {"model": models}
+    wide = {f"{name}{also}".replace("youden", YOUDEN): intervals[name] for name, also in named.items()}
+    table, shown = fitted_table(title, wide, width, names=names)
+    narrow = fitted_table(title, points | {YOUDEN: intervals["youden"]}, width, names=names)[0]
+    return table if len(shown) == len(wide) else narrow
 
 
 def _effects(answer: Comparison) -> list[Table]:

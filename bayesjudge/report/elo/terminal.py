@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates.table import method_words
 from bayesjudge.report.elo.headline import VALID, headline, named_methods
 from bayesjudge.report.lead import counted
-from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent, why_undefined
+from bayesjudge.report.terminal import (
+    empty_table,
+    figure,
+    fitted_table,
+    interval_cell,
+    interval_cells,
+    percent,
+    why_undefined,
+)
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
 
 
-#: Widths of a printed interval and of a column with a single figure, gaps included.
-CELL, FIGURE = 20, 9
 #: Judges' figures shown by default, as far as the terminal is wide: estimand to heading.
 JUDGE = {
     "agreement": "agreement",
@@ -50,23 +54,26 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     rows = rows.assign(column=named_methods(rows, scale=judge))
     ranks = answer.ranks[answer.ranks["judge"] == judge].set_index("model")
     truth = bool(rows["truth"].notna().any())
-    room = width + 2 - narrowest(ranks.index) - FIGURE * (1 + truth)
-    columns = fitting(dict.fromkeys(rows["column"]), room, least=CELL)
-    scale = f"by {judge}" if judge else "on the human scale"
-    last = "P(best)" if counted(answer, "human votes") else "P(first)"
-    headings = [*(["truth"] if truth else []), *columns, last]
-    title = f"Elo {scale}, {percent(answer)} intervals"
-    table = empty_table(title, ["model"], headings, doubtful=not answer.gate.passed)
-    table.caption = why_undefined(rows[rows["column"].isin(columns)])
     cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
     known = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
     draws = rows.dropna(subset=["ess"]).drop_duplicates("unit").set_index("unit")["ess"].to_dict()
-    for model, best in zip(map(str, ranks.index), ranks["p_best"], strict=True):
-        shown = [figure(known[model], ".0f") if model in known.index else ""] if truth else []
-        shown += [
-            interval_cell(cells.loc[(model, name)], ".0f") if (model, name) in cells.index else "" for name in columns
-        ]
-        table.add_row(escape(str(model)), *shown, chance(best, draws.get(model, math.nan)))
+    models = list(map(str, ranks.index))
+    of_models = {
+        name: interval_cells(cells, [(one, name) for one in models], ".0f") for name in dict.fromkeys(rows["column"])
+    }
+    last = "P(best)" if counted(answer, "human votes") else "P(first)"
+    truths = {"truth": [figure(known[one], ".0f") if one in known.index else "" for one in models]} if truth else {}
+    best = [chance(p, draws.get(one, math.nan)) for one, p in zip(models, ranks["p_best"], strict=True)]
+    table, columns = fitted_table(
+        f"Elo {f'by {judge}' if judge else 'on the human scale'}, {percent(answer)} intervals",
+        of_models,
+        width,
+        names={"model": models},
+        before=truths,
+        after={last: best},
+        doubtful=not answer.gate.passed,
+    )
+    table.caption = why_undefined(rows[rows["column"].isin(columns)])
     return table
 
 
@@ -80,16 +87,11 @@ def _groups(answer: Comparison, width: int) -> list[Table]:
         rows = frame[frame["judge"] == judge]
         ranked = [str(name) for name in answer.ranks.loc[answer.ranks["judge"] == judge, "model"]]
         every = list(dict.fromkeys(rows["group"]))
-        shown = fitting(every, width + 2 - narrowest(ranked), least=CELL)
         by = f" by {judge}" if judge else ""
         title = f"Elo in each group{by}, {method_words(rows['method'].iloc[0])}, {percent(answer)} intervals"
-        table = empty_table(title, ["model"], shown)
         cells = rows.set_index(["unit", "group"])
-        for model in ranked:
-            found = [(model, group) for group in shown]
-            table.add_row(
-                escape(model), *(interval_cell(cells.loc[key], ".0f") if key in cells.index else "" for key in found)
-            )
+        of_groups = {group: interval_cells(cells, [(model, group) for model in ranked], ".0f") for group in every}
+        table, shown = fitted_table(title, of_groups, width, names={"model": ranked})
         if len(shown) < len(every):
             table.caption = f"{len(every) - len(shown)} more groups: --json, --out and the report"
         tables.append(table)
@@ -116,18 +118,11 @@ def _judges(answer: Comparison, width: int) -> list[Table]:
     if rows.empty:
         return []
     known = [kind for kind in JUDGE if kind in set(rows["estimand"])]
-    shown = fitting(known, width + 2 - narrowest(rows["name"]), least=CELL)
-    title = f"Judges, {percent(answer)} intervals"
-    table = empty_table(title, ["judge"], [JUDGE[kind] for kind in shown])
     cells = rows.drop_duplicates(["name", "estimand"]).set_index(["name", "estimand"])
-    for judge in dict.fromkeys(rows["name"]):
-        found = [_short(cells.loc[(judge, kind)]) if (judge, kind) in cells.index else "" for kind in shown]
-        table.add_row(escape(str(judge)), *found)
+    judges = list(map(str, dict.fromkeys(rows["name"])))
+    of_judges = {JUDGE[kind]: interval_cells(cells, [(one, kind) for one in judges], ".2f") for kind in known}
+    table, _ = fitted_table(f"Judges, {percent(answer)} intervals", of_judges, width, names={"judge": judges})
     return [table]
-
-
-def _short(row: Any) -> str:
-    return interval_cell(row, ".2f")
 
 
 def _held_out(answer: Comparison, width: int) -> list[Table]:
@@ -136,22 +131,17 @@ def _held_out(answer: Comparison, width: int) -> list[Table]:
     if rows.empty:
         return []
     rows = rows.assign(column=named_methods(rows))
-    room = width + 2 - narrowest(rows["unit"]) - FIGURE
-    columns = fitting(dict.fromkeys(rows["column"]), room, least=CELL)
-    table = empty_table(
-        f"Held out: Elo by votes that were hidden, {percent(answer)} intervals", ["model"], ["votes", *columns]
-    )
+    models = list(map(str, dict.fromkeys(rows["unit"])))
+    truth = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
+    votes = [figure(truth[one], ".0f") if one in truth.index else "none" for one in models]
+    cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
+    of_models = {
+        name: interval_cells(cells, [(one, name) for one in models], ".0f") for name in dict.fromkeys(rows["column"])
+    }
+    title = f"Held out: Elo by votes that were hidden, {percent(answer)} intervals"
+    table, columns = fitted_table(title, of_models, width, names={"model": models}, before={"votes": votes})
     table.caption = why_undefined(rows[rows["column"].isin(columns)])
-    for model, mine in rows.groupby("unit", sort=False):
-        by = mine.drop_duplicates("column").set_index("column")
-        truth = mine["truth"].dropna()
-        votes = figure(truth.iloc[0], ".0f") if len(truth) else "none"
-        table.add_row(escape(str(model)), votes, *_cells(by, columns))
     return [table, *_scores(answer)]
-
-
-def _cells(by: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    return [interval_cell(by.loc[name], ".0f") if name in by.index else "" for name in columns]
 
 
 def _scores(answer: Comparison) -> list[Table]:

@@ -13,7 +13,7 @@ from rich.table import Table
 from bayesjudge.estimates import Estimates
 from bayesjudge.report.lead import usable
 from bayesjudge.report.reliability.headline import headline, plan_table
-from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent, unit_name
+from bayesjudge.report.terminal import empty_table, figure, fitted_table, interval_cell, percent, unit_name
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -36,8 +36,8 @@ SLOTS = (
 #: Estimands that are numbers of trials.
 WHOLE = ("minimum_trials[95%]", "repeats_replaced")
 SCORES = (("icc", "ICC(2,1)"), ("score_margin", "margin of one score"), ("score_gap", "gap a to b"))
-#: Heading of the observed flip rate, and the width of a column of intervals.
-OBSERVED, INTERVAL = "observed", 21
+#: Heading of the observed flip rate.
+OBSERVED = "observed"
 #: Pairs of judges and rows of the plan printed by default.
 MOST = 12
 
@@ -91,13 +91,11 @@ def _verdicts(answer: Comparison, rows: Estimates, width: int) -> Table:
             columns[heading] = {unit: shown(row) for unit, row in best.items()}
     columns |= {OBSERVED: observed} if (observed := _observed(rows)) else {}
     names = [unit_name(*unit) for unit in units]
-    figures = fitting(columns, width + 2 - narrowest(names), least=INTERVAL)
     title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
-    table = empty_table(title, ["judge"], figures, doubtful=not usable(answer))
-    if OBSERVED in figures:
+    cells = {heading: [found.get(unit, "") for unit in units] for heading, found in columns.items()}
+    table, shown = fitted_table(title, cells, width, names={"judge": names}, doubtful=not usable(answer))
+    if OBSERVED in shown:
         table.caption = "Observed rates rise with the number of trials N: compare the others."
-    for unit, name in zip(units, names, strict=True):
-        table.add_row(escape(name), *(columns[heading].get(unit, "") for heading in figures))
     return table
 
 
