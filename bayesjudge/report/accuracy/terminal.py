@@ -168,9 +168,7 @@ def _quality(answer: Comparison, width: int) -> Table:
     judge = answer.ranks["judge"].iloc[0]
     models = list(map(str, by["youden"].index))
     intervals = {name: interval_cells(frame, models) for name, frame in by.items()}
-    points = {
-        name: [figure(by[name].loc[model, "point"]) for model in models] for name in ("sensitivity", "specificity")
-    }
+    points = {name: list(map(figure, by[name].loc[models, "point"])) for name in ("sensitivity", "specificity")}
     title, names = f"Quality of judge {judge}, {percent(answer)} intervals", {"model": models}
     wide = {f"{name}{also}".replace("youden", YOUDEN): intervals[name] for name, also in named.items()}
     table, shown = fitted_table(title, wide, width, names=names)

@@ -93,8 +93,8 @@ def _verdicts(answer: Comparison, rows: Estimates, width: int) -> Table:
     names = [unit_name(*unit) for unit in units]
     title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
     cells = {heading: [found.get(unit, "") for unit in units] for heading, found in columns.items()}
-    table, shown = fitted_table(title, cells, width, names={"judge": names}, doubtful=not usable(answer))
-    if OBSERVED in shown:
+    table, headings = fitted_table(title, cells, width, names={"judge": names}, doubtful=not usable(answer))
+    if OBSERVED in headings:
         table.caption = "Observed rates rise with the number of trials N: compare the others."
     return table
 
