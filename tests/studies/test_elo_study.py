@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,27 @@ def test_a_good_judge_is_not() -> None:
 
 def test_without_votes_the_scale_is_the_judges() -> None:
     assert "own scale" in warned([], counted(voted=0.0))[0]
+
+
+def by_prompt(pairs: Iterable[tuple[int, int]], *, seed: int) -> pd.DataFrame:
+    """One person's votes on answers that have a quality each: along a chain, errors of neighbours cancel."""
+    rng = np.random.default_rng(seed)
+    quality = np.linspace(1.2, -1.2, 10) + rng.normal(0, 0.6, (100, 10))
+    away = {(p, i, k): quality[p, i] - quality[p, k] for p in range(100) for i, k in pairs}
+    rows = [
+        (f"{p} {i} {k}", p, f"m{i}", f"m{k}", (np.sign(gap) * (abs(gap) > 0.7) + 1) / 2)
+        for (p, i, k), gap in away.items()
+    ]
+    return pd.DataFrame(rows, columns=["item", "prompt", "model_a", "model_b", "human"])
+
+
+@pytest.mark.parametrize("linked", ["in a chain", "all"])
+def test_models_that_the_prior_draws_together_are_named(linked: str) -> None:
+    pairs = [(i, k) for k in range(10) for i in range(k) if linked == "all" or k == i + 1]
+    answer = bj.elo(by_prompt(pairs, seed=1), engine="laplace")
+    found = [text for text in answer.warnings if "few pairs link the models" in text]
+    assert len(found) == (linked != "all")
+    assert all(text.startswith("people: the Bayesian Elo of 4 of 10 models lies outside") for text in found)
 
 
 def test_models_without_votes_are_named() -> None:

@@ -41,6 +41,7 @@ def elo_warnings(
         *_scale(counts),
         *_without_votes(counts),
         *_penalised(estimates),
+        *_drawn_together(estimates),
         *_judges(diagnostics),
         *_slopes(counts, diagnostics),
         *fallback_warnings(fits),
@@ -92,6 +93,27 @@ def _penalised(estimates: Estimates) -> list[str]:
         f"{f'judge {judge}' if judge else 'people'}: {note}; the Bayesian rows depend on the prior there"
         for judge, note in by.items()
     ]
+
+
+def _drawn_together(estimates: Estimates) -> list[str]:
+    """Where the prior of strengths moves models past Hard-Elo's interval on the same votes."""
+    rows = estimates.where(estimand="elo", group="").frame
+    found = []
+    for judge, hard in rows[rows["method"] == "hard-elo"].groupby("judge", sort=False):
+        same = rows[(rows["judge"] == judge) & (rows["method"] == f"bayes:bradley_terry[{judge or 'human'}]")]
+        both = hard[~hard["note"].str.contains("only the penalty")].merge(same[["unit", "point"]], on="unit")
+        away = both["point_y"] - both["point_x"]
+        outside = both.assign(away=away)[(both["point_y"] < both["lower"]) | (both["point_y"] > both["upper"])]
+        if outside.empty:
+            continue
+        most = outside.loc[outside["away"].abs().idxmax()]
+        found.append(
+            f"{f'judge {judge}' if judge else 'people'}: the Bayesian Elo of {len(outside)} of {len(both)} models lies "
+            f"outside Hard-Elo's interval on the same votes (most for {most['unit']}, {most['away']:+.0f}): few pairs "
+            "link the models, and the prior draws them together more than these votes allow; take Hard-Elo, or have "
+            "more pairs of models compared"
+        )
+    return found
 
 
 def _judges(diagnostics: Estimates) -> list[str]:
