@@ -65,7 +65,7 @@ def test_columns_have_the_types_that_ibis_says() -> None:
     def summed(rows: memory.IbisTable) -> memory.IbisTable:
         return rows.group_by("name").aggregate(total=rows.n.sum(), mean=rows.n.mean(), size=rows.count())
 
-    table = pa.table({"n": [1, 2, 3], "name": ["a", "a", None]})
+    table = pa.table({"n": [1, 2, 4], "name": ["a", "a", None]})
     found, wanted = (
         memory.fetch(summed(rows)).sort_values("total", ignore_index=True)
         for rows in (memory.in_memory(table), ibis.memtable(table))

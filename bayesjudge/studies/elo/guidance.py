@@ -99,17 +99,21 @@ def _drawn_together(estimates: Estimates) -> list[str]:
     """Where the prior of strengths moves models past Hard-Elo's interval on the same votes."""
     rows = estimates.where(estimand="elo", group="").frame
     found = []
-    for judge, hard in rows[rows["method"] == "hard-elo"].groupby("judge", sort=False):
+    for judge in map(str, dict.fromkeys(rows["judge"])):
+        hard = rows[(rows["judge"] == judge) & (rows["method"] == "hard-elo")]
         same = rows[(rows["judge"] == judge) & (rows["method"] == f"bayes:bradley_terry[{judge or 'human'}]")]
         both = hard[~hard["note"].str.contains("only the penalty")].merge(same[["unit", "point"]], on="unit")
-        away = both["point_y"] - both["point_x"]
-        outside = both.assign(away=away)[(both["point_y"] < both["lower"]) | (both["point_y"] > both["upper"])]
-        if outside.empty:
+        away = {
+            str(row["unit"]): row["point_y"] - row["point_x"]
+            for row in both.to_dict("records")
+            if not row["lower"] <= row["point_y"] <= row["upper"]
+        }
+        if not away:
             continue
-        most = outside.loc[outside["away"].abs().idxmax()]
+        most = max(away, key=lambda unit: abs(away[unit]))
         found.append(
-            f"{f'judge {judge}' if judge else 'people'}: the Bayesian Elo of {len(outside)} of {len(both)} models lies "
-            f"outside Hard-Elo's interval on the same votes (most for {most['unit']}, {most['away']:+.0f}): few pairs "
+            f"{f'judge {judge}' if judge else 'people'}: the Bayesian Elo of {len(away)} of {len(both)} models lies "
+            f"outside Hard-Elo's interval on the same votes (most for {most}, {away[most]:+.0f}): few pairs "
             "link the models, and the prior draws them together more than these votes allow; take Hard-Elo, or have "
             "more pairs of models compared"
         )
