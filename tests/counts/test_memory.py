@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import ibis
@@ -18,7 +17,7 @@ from bayesjudge.datasets import simulate_verdicts
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """SQL as it is made, none being known before."""
     monkeypatch.setattr(memory, "_sql", {})
     found: list[str] = []
