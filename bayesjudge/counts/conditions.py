@@ -15,7 +15,7 @@ from bayesjudge.counts.rows import is_nan
 from bayesjudge.errors import InputError, Problem, require_judges
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import require_columns
-from bayesjudge.tables.repeat_rows import Layout
+from bayesjudge.tables.repeat_rows import Layout, question_warning
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -156,13 +156,25 @@ def _of_ibis(source: IbisTable, layout: Layout) -> EventRows:
     named = rows.drop_null([*layout.keys, "trial", layout.value])
     lost = fetch_number(rows.count()) - fetch_number(named.count())
     dropped = {f"missing item, judge, trial or {layout.value}": lost} if lost else {}
+    question = _question(named)
+    known = named.mutate(prompt=ibis.null().cast("string")) if question else named
     return EventRows(
-        table=named.mutate(**_stand_ins(named, layout)),
+        table=known.mutate(**_stand_ins(known, layout)),
         names={},
-        warnings=(),
+        warnings=(question,) if question else (),
         dropped=dropped,
         categories=_categories(named),
     )
+
+
+def _question(rows: IbisTable) -> str:
+    """Why prompts are no templates; empty where they may be."""
+    asked = rows.filter(rows.prompt.notnull())
+    by_item = asked.group_by("item").aggregate(own=asked.prompt.nunique())
+    (found,) = fetch(by_item.aggregate(items=by_item.count(), most=by_item.own.max())).itertuples()
+    if not found.items:
+        return ""
+    return question_warning(prompts=fetch_number(asked.prompt.nunique()), items=found.items, most=int(found.most))
 
 
 def _stand_ins(rows: IbisTable, layout: Layout) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, OUTCOMES, co
 CONDITIONS = ("order", "prompt", "temperature")
 _WORDS = {"outcome": (code_outcome, OUTCOMES, OUTCOME), "order": (code_order, ORDERS, ORDER)}
 _NUMBERS = ("score", "temperature")
+#: Templates that no two were tried on one item, past which they are taken for questions.
+_MOST_TEMPLATES = 10
 _SILENT: tuple[str, ...] = ()
 _FIX = "Recode it, or leave it empty where the judge gave none."
 
@@ -87,7 +89,8 @@ def validate_events(
     missing = require_columns(unfolded.table.columns, (layout.keys[0], layout.value))
     if missing or unfolded.table.empty:
         raise InputError(missing or [_no_rows(layout, f"no rows left of {len(table)}")])
-    coded, numbered = _number(_code(unfolded.table, layout), layout, quiet=unfolded.numbered)
+    coded, question = _without_questions(_code(unfolded.table, layout))
+    coded, numbered = _number(coded, layout, quiet=unfolded.numbered)
     problems = broken_rules(coded.codes, _rules(coded, layout))
     if problems:
         raise InputError(_of_source(problem, unfolded.source) for problem in problems)
@@ -95,7 +98,7 @@ def validate_events(
     dropped = {**unfolded.dropped, **dropped}
     if not keep.any():
         raise InputError([_no_rows(layout, f"only rows that cannot be used: {dropped}")])
-    return _assemble(coded, keep, layout), dropped, (*warnings, *numbered)
+    return _assemble(coded, keep, layout), dropped, (*warnings, *question, *numbered)
 
 
 def _code(table: pd.DataFrame, layout: Layout) -> _Coded:
@@ -120,6 +123,29 @@ def _code_column(table: pd.DataFrame, key: str, *, default: bool, words: bool) -
         codes, numbers = code_numbers(table[key])
         return codes, pd.Index(numbers)
     return code_names(table[key])
+
+
+def question_warning(*, prompts: int, items: int, most: int) -> str:
+    """Why the prompts of some items are no templates to judge with; empty where they may be.
+
+    most: Prompts of the item that has most.
+    """
+    if most > 1 or prompts < 2 or (prompts <= _MOST_TEMPLATES and prompts < items):
+        return ""
+    return (
+        f"column 'prompt' has {prompts} values and no item has two of them: taken for the question, not for a "
+        "judge's prompt template (templates can be compared on items that were judged with several)"
+    )
+
+
+def _without_questions(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
+    item, prompt = coded.codes["item"], coded.codes["prompt"]
+    pairs = pd.DataFrame({"item": item, "prompt": prompt})[(item >= 0) & (prompt >= 0)].drop_duplicates()
+    by_item = pairs["item"].value_counts()
+    text = question_warning(
+        prompts=pairs["prompt"].nunique(), items=len(by_item), most=int(by_item.to_numpy().max(initial=0))
+    )
+    return (replace(coded, codes=coded.codes.assign(prompt=MISSING)), (text,)) if text else (coded, _SILENT)
 
 
 def _number(coded: _Coded, layout: Layout, *, quiet: bool) -> tuple[_Coded, tuple[str, ...]]:

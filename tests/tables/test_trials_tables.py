@@ -32,6 +32,33 @@ def problems(call: Any) -> list[str]:
     return [problem.column for problem in error.value.problems]
 
 
+def asked(prompts: int, items: int) -> pd.DataFrame:
+    """Two trials of each item, under one of the prompts."""
+    item = np.arange(2 * items) // 2
+    prompt = [f"p{k % prompts}" for k in item]
+    return pd.DataFrame({"item": [f"i{k}" for k in item], "prompt": prompt, "outcome": ["a", "b"] * items})
+
+
+@pytest.mark.parametrize(
+    ("prompts", "items", "question"), [(11, 33, True), (4, 4, True), (10, 33, False), (3, 4, False)]
+)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_prompt_of_one_item_each_is_the_question(prompts: int, items: int, question: bool, lazy: bool) -> None:
+    """Templates are tried on the same items; a hundred of them would make a hundred conditions."""
+    frame = asked(prompts, items)
+    counts = count_trials(ibis.memtable(frame.assign(trial="1", order="ab")) if lazy else bj.Trials.from_frame(frame))
+    assert len(counts.conditions) == (1 if question else prompts)
+    assert sum("taken for the question" in text for text in counts.warnings) == question
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_many_prompts_of_one_item_are_templates(lazy: bool) -> None:
+    frame = asked(12, 36)
+    frame.loc[0, "prompt"] = "another"
+    counts = count_trials(ibis.memtable(frame.assign(trial="1", order="ab")) if lazy else bj.Trials.from_frame(frame))
+    assert len(counts.conditions) == 13
+
+
 def test_long_form_codes_words_and_keeps_what_it_does_not_know() -> None:
     found = trials(item=["q1", "q1"], outcome=["Model A", "[[B]]"], order=["AB", None], length=[3, 4])
     assert found.frame["outcome"].tolist() == ["a", "b"]
