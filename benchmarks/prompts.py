@@ -3,7 +3,9 @@
 MT-bench (80 prompts, 6 models) is taken as the world: people's votes, and GPT-4's verdicts apart. One
 replicate is a log of n prompts drawn from it with replacement, or of 65 voters; the truth is the Elo of the
 whole table. How battles on one prompt depend on each other is that of the real table. In the world of
-independent battles, every outcome is drawn anew from all those of its pair. The worst single unit (a model,
+independent battles, every outcome is drawn anew from all those of its pair. Two worlds have few pairs: GPT-4's
+verdicts on neighbours by strength (a chain), or on one model with each other (a star), and the same of ten
+models whose answers have a quality each (100 of 2,000 prompts). The worst single unit (a model,
 or a pair of models) is shown too, since an average hides it.
 """
 
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from harness.command import parser
-from harness.drawn_prompts import Log, counted, drawn, independent, read_mtbench
+from harness.drawn_prompts import Log, by_quality, counted, drawn, independent, linked, read_mtbench
 from harness.machine import machine
 from harness.results import holds, report, show
 
@@ -65,6 +67,10 @@ def worlds(folder: Path, prompts: Sequence[int]) -> Iterator[tuple[str, Log, int
     """Name, whole table, units of a log, and how a log is drawn."""
     tables = {rater: read_mtbench(folder, rater) for rater in ("people", "gpt-4", "voters")}
     yield from ((name, tables[name], n, drawn) for name in ("people", "gpt-4") for n in prompts)
+    simulated, few = by_quality(10, 2000, seed=1), 100
+    for design in ("chain", "star"):
+        yield f"gpt-4, {design}", linked(tables["gpt-4"], design), max(prompts), drawn
+        yield f"simulated, {design}", linked(simulated, design), few, drawn
     yield "voters", tables["voters"], VOTERS, drawn
     yield "independent battles", tables["people"], max(prompts), independent
 
@@ -135,7 +141,7 @@ def must_hold(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for row in default:
         name = f"{row['world']}, {row['n']}: {row['method']}, {row['estimand']}"
         claims.append(holds(f"{name}: coverage", row["coverage"], least=0.93))
-        if row["world"] in {"people", "gpt-4"}:
+        if str(row["world"]).split(",")[0] in {"people", "gpt-4", "simulated"}:
             claims.append(holds(f"{name}: coverage of the worst unit", row["worst"], least=0.87))
             claims.append(holds(f"{name}: confident and wrong-signed", row["wrong"], most=0.002))
         if row["world"] == "independent battles":

@@ -171,10 +171,9 @@ def _question(rows: IbisTable) -> str:
     """Why prompts are no templates; empty where they may be."""
     asked = rows.filter(rows.prompt.notnull())
     by_item = asked.group_by("item").aggregate(own=asked.prompt.nunique())
-    (found,) = fetch(by_item.aggregate(items=by_item.count(), most=by_item.own.max())).itertuples()
-    if not found.items:
-        return ""
-    return question_warning(prompts=fetch_number(asked.prompt.nunique()), items=found.items, most=int(found.most))
+    numbers = (asked.prompt.nunique(), by_item.count(), by_item.own.max().fill_null(0))
+    prompts, items, most = map(fetch_number, numbers)
+    return question_warning(prompts=prompts, items=items, most=most)
 
 
 def _stand_ins(rows: IbisTable, layout: Layout) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from bayesjudge.maths.battle_sums import BattleSums, Floats
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.strengths import Clusters, Strengths
 
+#: Share of the products of curvatures below which clusters have no two battles.
+_NOTHING = 1e-9
 #: (16 √3 / 15 π)², and the flattened variance past which effects of any size look equal.
 _FLATTER, _FLATTEST = 0.346, 1.2
 
@@ -42,10 +44,11 @@ class PromptEffects:
     """Effects of a model on a prompt, ``θ_rip = θ_ri + u_rip`` with ``cov(u_rip, u_sip) = σ_rs``.
 
     parts: Scores and curvatures of each kind of cluster.
-    moments, sizes: ``G/(G − 1) Σ_c S_cr · S_cs − tr B_rs`` and ``Σ_c tr(H_cr H_cs)``.
-    working: Their quotients; positive semi-definite. Two things make them smaller than σ_rs: the curvature counts a
-        battle with itself, and a logistic function flattens.
-    meat: ``P = B + Σ_l working_l Σ_c H_c H_c'``: of full rank with any number of clusters.
+    moments, sizes: ``G/(G − 1) Σ_c S_cr · S_cs − tr B_rs`` and ``Σ_c tr(H_cr H_cs) − Σ_b tr(H_br H_bs)``: what is
+        shared by a cluster's battles b, each with the others and not with itself.
+    working: Their quotients; positive semi-definite, and smaller than σ_rs, since a logistic function flattens.
+    meat: ``P = (B − Σ_l working_l Σ_b H_b H_b')₊ + Σ_l working_l Σ_c H_c H_c'``: what effects leave of single
+        battles, and the effects; of full rank with any number of clusters.
     """
 
     at: Strengths
@@ -59,15 +62,12 @@ class PromptEffects:
     def variance(self) -> tuple[Floats, Floats]:
         """σ_rr in squared logits, not cut off at 0, and its standard error, (L, R) each.
 
-        NaN where no cluster has two battles. A battle covaries with the others and not with itself, so that
-        single battles leave ``Σ_c tr H_c²``. What covaries is ``σ(d + e)`` with ``e ~ N(0, 2 σ_rr)``, whose
+        NaN where no cluster has two battles. What covaries is ``σ(d + e)`` with ``e ~ N(0, 2 σ_rr)``, whose
         regression on e is flatter than the logistic function by ``κ² = 1 + .346 · 2 σ_rr`` (Zeger, Liang &
         Albert 1988): moments give ``σ_rr / κ²``.
         """
         own, at = np.arange(self.at.sums.raters), self.at
-        whole = self.sizes[:, own, own]
-        others = whole - np.diag(_sizes(at.grouped(at.sums), at))
-        others = np.where(others > 1e-9 * whole, others, np.nan)
+        others = np.where(self.sizes[:, own, own] > 0, self.sizes[:, own, own], np.nan)
         flat = self.moments[:, own, own] / others
         left = 1 - 2 * _FLATTER * np.clip(flat, 0.0, _FLATTEST)
         error = np.array([_estimating(part, at, flat[k] * others[k]) for k, part in enumerate(self.parts)])
@@ -84,24 +84,33 @@ class PromptEffects:
 
 
 def prompt_effects(at: Strengths, clusters: Sequence[BattleSums]) -> PromptEffects:
-    """Effects of model × cluster by moments: ``[Σ_c |S_c|² − tr B] / Σ_c tr H_c²`` for each kind of cluster.
+    """Effects of model × cluster by moments, for each kind of cluster (`PromptEffects`).
 
     clusters: The same targets by prompt, by voter, ...; components add up. Where kinds overlap (a prompt of one voter)
         each takes what they share, so that errors are too large rather than too small.
     """
-    sums, width = at.sums, at.sums.width
+    shape = (len(clusters), at.sums.raters, at.sums.raters)
+    if not clusters:
+        nothing = np.zeros(shape)
+        return PromptEffects(at=at, parts=[], moments=nothing, sizes=nothing, working=nothing, meat=at.meat)
     parts = [at.grouped(one) for one in clusters]
-    shape = (len(parts), sums.raters, sums.raters)
-    moments = np.array([_excess(part, at) for part in parts]).reshape(shape)
-    sizes = np.array([_sizes(part, at) for part in parts]).reshape(shape)
+    alone, *together = (_products(part, at) for part in (at.grouped(at.sums), *parts))
+    battles, *whole = (_block_traces(products, at) for products in (alone, *together))
+    moments, sizes = np.array([_excess(part, at) for part in parts]), np.array(whole) - battles
+    sizes = np.where(sizes > _NOTHING * np.array(whole), sizes, 0.0)
     raw = np.divide(moments, sizes, out=np.zeros(shape), where=sizes > 0)
-    working = np.array([_nearest(one) for one in raw]).reshape(shape)
-    meat = at.meat.copy()
-    for kind, part in enumerate(parts):
-        for r, s in np.ndindex(sums.raters, sums.raters):
-            block = working[kind, r, s] * part.curvature_products(r, s)
-            meat[r * width : (r + 1) * width, s * width : (s + 1) * width] += block
+    working = np.array([_nearest(one) for one in raw])
+    working *= _possible(np.diag(working.sum(axis=0) * battles), np.diag(_block_traces(at.meat, at)))
+    every = np.kron(working, np.ones((1, at.sums.width, at.sums.width)))
+    meat = _positive(at.meat - every.sum(axis=0) * alone) + (every * together).sum(axis=0)
     return PromptEffects(at=at, parts=parts, moments=moments, sizes=sizes, working=working, meat=meat)
+
+
+def _products(part: Clusters, at: Strengths) -> Floats:
+    """``Σ_c H_cr H_cs'`` of every two raters (RQ, RQ)."""
+    raters = range(at.sums.raters)
+    upper = {(r, s): part.curvature_products(r, s) for r in raters for s in raters if r <= s}
+    return np.block([[upper[r, s] if r <= s else upper[s, r].T for s in raters] for r in raters])
 
 
 def _excess(part: Clusters, at: Strengths) -> Floats:
@@ -125,13 +134,6 @@ def _block_traces(matrix: Floats, at: Strengths) -> Floats:
     return np.asarray(np.einsum("risi->rs", blocks))
 
 
-def _sizes(part: Clusters, at: Strengths) -> Floats:
-    """``Σ_c tr(H_cr H_cs)`` over strengths, (R, R)."""
-    only = [_of_strengths(curvature, at) for curvature in part.curvatures]
-    times = np.repeat(part.times, at.sums.models)
-    return np.array([[times @ np.asarray(a.multiply(b).sum(axis=1)).reshape(-1) for b in only] for a in only])
-
-
 def _of_strengths(curvature: Any, at: Strengths) -> Any:
     """Rows and columns of strengths, (G·M, M)."""
     rows = np.flatnonzero(np.arange(curvature.shape[0]) % at.sums.width < at.sums.models)
@@ -149,6 +151,17 @@ def _nearest(matrix: Floats) -> Floats:
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
     unit = np.sqrt(np.diag(positive))
     return np.asarray(positive / np.outer(unit, unit) * scale)
+
+
+def _possible(explained: Floats, battles: Floats) -> Floats:
+    """Factors (R, R) by which effects explain no more of single battles than there is."""
+    share = np.divide(battles, explained, out=np.ones_like(battles), where=explained > battles)
+    return np.asarray(np.sqrt(np.outer(share, share)))
+
+
+def _positive(matrix: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
 def _estimating(part: Clusters, at: Strengths, excess: Floats) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts, HumanVotes, JudgedBattles, Swaps
 
-__all__ = ["Log", "counted", "drawn", "independent", "read_mtbench"]
+__all__ = ["Log", "by_quality", "counted", "drawn", "independent", "linked", "read_mtbench"]
 
 type Ints = NDArray[np.int64]
 type Floats = NDArray[np.float64]
@@ -79,6 +79,34 @@ def read_mtbench(folder: Path, rater: str) -> Log:
         item=pd.factorize(votes["item_id"])[0].astype(np.int64),
         unit=pd.factorize(np.asarray(unit))[0].astype(np.int64),
         label=np.where(a < b, label, 1 - label),
+    )
+
+
+def linked(log: Log, design: str) -> Log:
+    """The battles of some pairs: of neighbours by mean label (a ``chain``), or of the middle model (a ``star``)."""
+    models = len(log.models)
+    won = np.bincount(log.first, log.label, models) + np.bincount(log.second, 1 - log.label, models)
+    fought = np.bincount(log.first, minlength=models) + np.bincount(log.second, minlength=models)
+    rank = np.argsort(np.argsort(won / fought))
+    one, other = rank[log.first], rank[log.second]
+    kept = abs(one - other) == 1 if design == "chain" else (one == models // 2) | (other == models // 2)
+    return log.keep(np.flatnonzero(kept), log.unit[kept])
+
+
+def by_quality(models: int, prompts: int, *, seed: int) -> Log:
+    """Every two models on every prompt, by answers with a quality each: errors of pairs with one model cancel."""
+    rng = np.random.default_rng(seed)
+    quality = np.linspace(1.2, -1.2, models) + rng.normal(0, 0.6, (prompts, models))
+    one, other = np.triu_indices(models, 1)
+    gap = quality[:, one] - quality[:, other]
+    rows = gap.size
+    return Log(
+        models=tuple(f"m{k}" for k in range(models)),
+        first=np.tile(one, prompts),
+        second=np.tile(other, prompts),
+        item=np.arange(rows),
+        unit=np.repeat(np.arange(prompts), len(one)),
+        label=((np.sign(gap) * (abs(gap) > 0.7) + 1) / 2).reshape(-1),
     )
 
 

@@ -11,11 +11,11 @@ from bayesjudge.counts.battles.few_clusters import few_notes
 from bayesjudge.estimates.posterior import EVERYWHERE, differences, quantity
 from bayesjudge.maths.bradley_terry import CENTRE, PER_LOGIT
 from bayesjudge.model import Data, Statistic
+from bayesjudge.models.bradley_terry.clusters import with_errors
 from bayesjudge.models.bradley_terry.groups import effect_draws
 from bayesjudge.models.common import battle_statistics
 from bayesjudge.models.common.battle_statistics import Patterns
 from bayesjudge.models.common.elo_results import elo_draws, elo_quantities, equals_tie, named_pairs
-from bayesjudge.models.common.shared_items import widened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -66,12 +66,11 @@ def _grouped(found: Mapping[str, xr.DataArray], whole: xr.DataArray, within: xr.
 def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     """Draws of each model's Elo on the pairs that were played; a model without a battle is left out.
 
-    They are widened by what shared prompts add to the errors of independent battles (`clusters.py`).
+    They have the errors that shared prompts leave, more or less than those of independent battles (`clusters.py`).
     """
     within = effect_draws(posterior, data) if "group" in data.coords else None
     draws = elo_draws(posterior["strength"], posterior["log_tie"], data, within=within)
-    # Near 0, Elo is 1/(1 + ν/2) times as steep as a Davidson strength, and so is the scale of its prior.
-    draws = _widened(draws, data["added"], df=data["cluster_df"], prior=_steep(posterior) / posterior["spread"].mean())
+    draws = _with_errors(draws, posterior, data["added"], df=data["cluster_df"], spread="spread")
     fought = [m for m, name in enumerate(data.coords["system"]) if data.units[str(name)]]
     return draws.isel(system=fought)
 
@@ -88,29 +87,32 @@ def elo_by_group(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     for g, name in enumerate(data.coords["group"]):
         here = {**data.arrays, "total": np.where(group == g, total, 0)}
         draws = elo_draws(posterior["strength"], posterior["log_tie"], here, within=within)
-        prior = _steep(posterior) / posterior["group_spread"].mean()
-        draws = _widened(draws, data["group_added"][g], df=data["group_df"][g], prior=prior)
+        added, df = data["group_added"][g], data["group_df"][g]
+        # About their own mean: a group's few clusters say too little to move it.
+        mean = draws.mean(("chain", "draw")).to_numpy()
+        draws = _with_errors(draws, posterior, added, df=df, spread="group_spread", about=mean)
         fought = np.array([data.units[f"{model} | {name}"] > 0 for model in data.coords["system"]])
         draws = draws.where(xr.DataArray(fought, dims="system"))
         found.append(draws - draws.mean("system") + CENTRE)
     return xr.concat(found, dim="group").assign_coords(group=list(data.coords["group"]))
 
 
-def _steep(posterior: xr.Dataset) -> float:
-    return 1 + float(np.exp(posterior["log_tie"]).mean()) / 2
-
-
-def _widened(draws: xr.DataArray, added: Any, *, df: Any, prior: Any) -> xr.DataArray:
+def _with_errors(
+    draws: xr.DataArray, posterior: xr.Dataset, added: Any, *, df: Any, spread: str, about: Any = CENTRE
+) -> xr.DataArray:
     """Draws of Elo with what clusters add to their covariance.
 
-    prior: 1/standard deviation of the prior, in logits.
+    spread: The parameter that is the standard deviation of their prior; ``about``: its mean, in Elo.
     """
     added = np.asarray(added)
     if not added.any():
         return draws
-    logits = (draws.to_numpy().reshape(-1, len(added)) - CENTRE) / PER_LOGIT
-    found = widened(logits, added=added, prior=float(prior) ** 2, df=float(df))
-    return draws.copy(data=(CENTRE + PER_LOGIT * found).reshape(draws.shape))
+    # Near 0, Elo is 1/(1 + ν/2) times as steep as a Davidson strength, and so is the scale of its prior.
+    steep = 1 + float(np.exp(posterior["log_tie"]).mean()) / 2
+    prior = (steep / posterior[spread].transpose("chain", "draw").to_numpy().reshape(-1)) ** 2
+    logits = (draws.to_numpy().reshape(-1, len(added)) - about) / PER_LOGIT
+    found = with_errors(logits, added=added, prior=prior, df=float(df))
+    return draws.copy(data=(about + PER_LOGIT * found).reshape(draws.shape))
 
 
 def describe(data: Data) -> dict[str, Any]:

@@ -38,11 +38,7 @@ _MOST_STRETCH = 3.0
 #: Fewest degrees of freedom: past this the t distribution has no variance.
 LEAST_DF = 3
 #: Directions in which draws vary less than this share of the most are exact (rates that models share).
-_RANK = 1e-10
-#: Clusters may make a direction's variance smaller too, by chance or not, but not by more than this share.
-_LEAST_ADDED = -0.5
-#: Degrees of freedom past which Student's t is the normal distribution.
-_INFINITE = 10**9
+RANK = 1e-10
 
 
 def item_covariance(scores: Array, *, together: Array, sums: Array, items: Any) -> Array:
@@ -139,7 +135,7 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     """
     centre = draws.mean(axis=0)
     spread, basis = np.linalg.eigh((draws - centre).T @ (draws - centre) / max(len(draws) - 1, 1))
-    kept = spread > _RANK * max(float(spread.max(initial=0.0)), np.finfo(float).tiny)
+    kept = spread > RANK * max(float(spread.max(initial=0.0)), np.finfo(float).tiny)
     if not kept.any():
         return draws
     basis, spread = basis[:, kept], spread[kept]
@@ -149,24 +145,16 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     # vary less than its mean is off by chance.
     least = min(1.0, math.sqrt(len(spread) / len(draws)))
     target = half[:, None] * _positive(np.eye(len(spread)) + added, least=least) * half
-    move = _root(target) / half
-    degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), draws.shape[1]), return_inverse=True)
-    chance = np.random.default_rng(seed).random((len(draws), 1))
-    factor = np.sqrt(degrees / (2 * gammaincinv(degrees / 2, chance)))[:, of]
-    moved: Array = centre + factor * ((draws - centre) @ basis @ move.T @ basis.T)
+    move = root(target) / half
+    moved: Array = centre + student(df, draws.shape, seed=seed) * ((draws - centre) @ basis @ move.T @ basis.T)
     return moved
 
 
-def widened(draws: Array, *, added: Array, prior: float, df: float, seed: int = 0) -> Array:
-    """Draws (D, P) adjusted for estimates that vary more than independent answers would have them."""
-    values, vectors = np.linalg.eigh(np.cov(draws, rowvar=False).reshape(added.shape))
-    kept = values > _RANK * values.max()
-    own = np.maximum(1 / values[kept] - prior, 0.0)
-    known = (vectors[:, kept] * own) @ vectors[:, kept].T
-    root = (vectors[:, kept] * np.sqrt(own)) @ vectors[:, kept].T
-    more, ways = np.linalg.eigh(root @ added @ root)
-    variance = known + root @ (ways * np.maximum(more, _LEAST_ADDED)) @ ways.T @ root
-    return adjust(draws, information=known, variance=variance, df=int(min(df, _INFINITE)), seed=seed)
+def student(df: ArrayLike, shape: tuple[int, ...], *, seed: int) -> Array:
+    """Factors √(df/χ²_df) of draws (D, P); those of one draw are quantiles of one probability."""
+    degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), shape[1]), return_inverse=True)
+    chance = np.random.default_rng(seed).random((shape[0], 1))
+    return np.asarray(np.sqrt(degrees / (2 * gammaincinv(degrees / 2, chance)))[:, of])
 
 
 def _positive(matrix: Array, *, least: float = 0.0) -> Array:
@@ -176,7 +164,7 @@ def _positive(matrix: Array, *, least: float = 0.0) -> Array:
     return found
 
 
-def _root(matrix: Array) -> Array:
+def root(matrix: Array) -> Array:
     """Symmetric root; negative eigenvalues are 0."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     found: Array = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

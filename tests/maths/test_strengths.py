@@ -127,18 +127,42 @@ def test_prompt_effects_are_the_moments_of_the_method() -> None:
     score = z * residual[:, None]
     scores = by(rows["prompt"], lambda mine: score[mine].sum(axis=0))
     curvatures = by(rows["prompt"], lambda mine: (z[mine].T * weight[mine]) @ z[mine])
+    single = by(rows["battle"], lambda mine: (z[mine].T * weight[mine]) @ z[mine])
     excess = _blocks(sum(np.outer(s, s) for s in scores) * len(scores) / (len(scores) - 1) - found.meat)
     for r in range(RATERS):
         own = slice(r * WIDTH, r * WIDTH + MODELS)
-        size = sum(np.trace(h[own, own] @ h[own, own]) for h in curvatures)
-        assert effects.working[0, r, r] == pytest.approx(max(0.0, excess[r, r] / size))
+        whole = slice(r * WIDTH, (r + 1) * WIDTH)
+        size, alone = (sum(np.trace(h[own, whole] @ h[whole, own]) for h in each) for each in (curvatures, single))
+        assert effects.working[0, r, r] == pytest.approx(max(0.0, excess[r, r] / (size - alone)))
     joint = np.kron(effects.working[0], np.ones((WIDTH, WIDTH)))
-    expected = found.meat.copy()
-    for h in curvatures:
-        stacked = [h[r * WIDTH : (r + 1) * WIDTH, r * WIDTH : (r + 1) * WIDTH] for r in range(RATERS)]
-        expected += joint * np.block([[a @ b.T for b in stacked] for a in stacked])
-    np.testing.assert_allclose(effects.meat, expected, atol=1e-9)
+    shared = []
+    for each in (single, curvatures):
+        shared.append(np.zeros_like(found.meat))
+        for h in each:
+            blocks = [h[r * WIDTH : (r + 1) * WIDTH, r * WIDTH : (r + 1) * WIDTH] for r in range(RATERS)]
+            shared[-1] += joint * np.block([[a @ b.T for b in blocks] for a in blocks])
+    assert np.linalg.eigvalsh(found.meat - shared[0]).min() > -1e-9
+    np.testing.assert_allclose(effects.meat, found.meat - shared[0] + shared[1], atol=1e-9)
     assert np.linalg.eigvalsh(effects.working[0]).min() > -1e-12
+
+
+def test_effects_know_that_errors_cancel_along_a_chain() -> None:
+    """Where an answer has a quality of its own, the sandwich of many prompts is right and effects must agree."""
+    rng, models, prompts = np.random.default_rng(5), 8, 2000
+    gap = -np.diff(np.linspace(1, -1, models) + 0.6 * rng.normal(size=(prompts, models)), axis=1)
+    link = np.tile(np.arange(models - 1), prompts)
+    target = ((np.sign(gap) * (abs(gap) > 0.5) + 1) / 2).reshape(-1)
+    named = {"rater": np.zeros_like(link), "first": link, "second": link + 1, "target": target}
+    codes = (np.arange(len(link)), np.repeat(np.arange(prompts), models - 1))
+    single, by_prompt = (sum_battles(**named, cluster=code, models=models, raters=1) for code in codes)
+    at = fit_strengths(single)
+    ends = np.eye(models)[0] - np.eye(models)[-1]
+    effects, sandwich, independent = (
+        ends @ at.covariance(meat) @ ends
+        for meat in (prompt_effects(at, [by_prompt]).meat, sandwich_meat(at, by_prompt), at.meat)
+    )
+    assert effects == pytest.approx(sandwich, rel=0.15)
+    assert effects < 0.4 * independent
 
 
 def test_clusters_of_one_battle_each_add_nothing_but_the_small_sample_factor() -> None:

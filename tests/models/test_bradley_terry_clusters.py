@@ -11,7 +11,7 @@ from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.inference import Fit, fit
 from bayesjudge.model import with_observations
 from bayesjudge.models.bradley_terry import BradleyTerry
-from bayesjudge.models.common.shared_items import widened
+from bayesjudge.models.bradley_terry.clusters import with_errors
 from bayesjudge.tables import Battles
 
 
@@ -73,10 +73,38 @@ def test_more_models_than_prompts_leave_a_covariance_of_full_rank() -> None:
     assert (values[1:] > 0.2 * np.linalg.eigvalsh(data["alone"])[1:]).all()  # all but the free level
 
 
-@pytest.mark.parametrize("prior", [0.0, 1.0])
-def test_the_prior_s_share_is_not_widened(prior: float) -> None:
-    """Data with variance 1 and a prior of precision k: C = Σ (H + H added H + k) Σ, Σ = 1/(1 + k)."""
-    draws = np.random.default_rng(3).normal(0, np.sqrt(1 / (1 + prior)), (200_000, 1))
-    wide = widened(draws, added=np.array([[2.0]]), prior=prior, df=1e9)
+@pytest.mark.parametrize("prior", [0.01, 1.0])
+def test_larger_errors_widen_the_data_s_share(prior: float) -> None:
+    """Data of variance 1, a prior of precision k: C = Σ (1 + added + k) Σ, Σ = 1/(1 + k), about the same mean."""
+    draws = np.random.default_rng(3).normal(2, np.sqrt(1 / (1 + prior)), (200_000, 1))
+    wide = with_errors(draws, added=np.array([[2.0]]), prior=np.full(len(draws), prior), df=np.inf)
     # The variance of 200,000 draws is known to .3 %.
     assert wide.var() == pytest.approx((1 + 2 + prior) / (1 + prior) ** 2, rel=0.02)
+    assert wide.mean() == pytest.approx(2, abs=0.02)
+
+
+def test_smaller_errors_give_the_posterior_that_they_would_have_had() -> None:
+    """Strengths of spread 1, 2 or 3 a priori, observed with errors that independent votes make four times too large."""
+    rng = np.random.default_rng(4)
+    spread = rng.choice([1.0, 2.0, 3.0], 300_000)
+    observed, errors = np.array([1.5, -0.5, -1.0]), np.array([[1.0, 0.3, 0.1], [0.3, 0.8, 0.2], [0.1, 0.2, 1.2]])
+    found = []
+    for v in (errors, errors / 4):
+        normal = rng.normal(size=(len(spread), 3))
+        draws = np.empty_like(normal)
+        for each in np.unique(spread):
+            covariance = np.linalg.inv(np.linalg.inv(v) + np.eye(3) / each**2)
+            draws[spread == each] = normal[spread == each] @ np.linalg.cholesky(
+                covariance
+            ).T + covariance @ np.linalg.solve(v, observed)
+        found.append(draws)
+    moved = with_errors(found[0], added=-0.75 * errors, prior=spread**-2, df=np.inf)
+    np.testing.assert_allclose(moved.mean(axis=0), found[1].mean(axis=0), atol=0.03)
+    np.testing.assert_allclose(np.cov(moved.T), np.cov(found[1].T), atol=0.02)
+
+
+def test_nothing_added_changes_nothing() -> None:
+    rng = np.random.default_rng(6)
+    draws = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4))
+    same = with_errors(draws, added=np.zeros((4, 4)), prior=rng.uniform(0.1, 2, 500), df=np.inf)
+    np.testing.assert_allclose(same, draws, atol=1e-3)

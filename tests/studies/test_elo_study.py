@@ -159,12 +159,12 @@ def diagnostic(estimand: str, point: float, half: float = 0.01, **more: Any) -> 
     }
 
 
-def warned(rows: list[dict[str, Any]], counts: Any) -> list[str]:
+def warned(rows: list[dict[str, Any]], counts: Any, *, estimates: list[dict[str, Any]] | None = None) -> list[str]:
     nothing = {
         "predictive": pd.DataFrame({"flagged": [False]}),
         "sensitivity": pd.DataFrame({"prior_sensitive": [False]}),
     }
-    return elo_warnings(counts, Estimates.from_rows([]), Estimates.from_rows(rows), nothing, {})
+    return elo_warnings(counts, Estimates.from_rows(estimates or []), Estimates.from_rows(rows), nothing, {})
 
 
 @pytest.mark.parametrize(
@@ -205,12 +205,24 @@ def by_prompt(pairs: Iterable[tuple[int, int]], *, seed: int) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("linked", ["in a chain", "all"])
-def test_models_that_the_prior_draws_together_are_named(linked: str) -> None:
+def test_the_prior_draws_no_models_together(linked: str) -> None:
+    """Along a chain independent votes would say far less of far models than Hard-Elo's clustered errors do."""
     pairs = [(i, k) for k in range(10) for i in range(k) if linked == "all" or k == i + 1]
     answer = bj.elo(by_prompt(pairs, seed=1), engine="laplace")
-    found = [text for text in answer.warnings if "few pairs link the models" in text]
-    assert len(found) == (linked != "all")
-    assert all(text.startswith("people: the Bayesian Elo of 4 of 10 models lies outside") for text in found)
+    assert not [text for text in answer.warnings if "few pairs link the models" in text]
+    rows = answer.estimates.where(estimand="elo").frame.pivot(index="unit", columns="method")
+    ours, theirs = ((rows["upper"] - rows["lower"])[name] for name in ("bayes:bradley_terry[human]", "hard-elo"))
+    assert (ours / theirs).between(0.8, 1.3).all()
+
+
+def test_models_that_the_prior_draws_together_are_named() -> None:
+    row = {"estimand": "elo", "lower": 1500.0, "upper": 1600.0}
+    hard = [row | {"unit": unit, "method": "hard-elo", "point": 1550.0} for unit in "ab"]
+    bayes = [row | {"unit": unit, "method": "bayes:bradley_terry[human]", "point": 1590.0} for unit in "ab"]
+    assert warned([], counted(), estimates=[*hard, *bayes]) == []
+    (found,) = warned([], counted(), estimates=[*hard, bayes[0] | {"point": 1480.0}, bayes[1]])
+    assert found.startswith("people: the Bayesian Elo of 1 of 2 models lies outside Hard-Elo's interval")
+    assert "most for a, -70" in found
 
 
 def test_models_without_votes_are_named() -> None:

@@ -35,8 +35,8 @@ _METHOD = (
     Elo is 1500 + (400 / ln 10) times the strength that Hard-Elo would find in endless votes.""",
     """Baselines are penalised Bradley–Terry fits: hard-elo counts a tie as half a win, soft-elo turns a
     judge's score gap s into σ(βs), label smoothing moves each label towards one half. Their intervals are
-    Student's, from sandwich errors by cluster. Draws of bradley_terry's Elo are widened by what clusters add
-    to the errors of independent battles: effects of model × cluster, and the sandwich, in equal parts.""",
+    Student's, from sandwich errors by cluster. Draws of bradley_terry's Elo have the errors that clusters
+    leave: a mean of effects of model × cluster and of the sandwich, at least half of it the sandwich.""",
     """Held out: the votes on one model at a time are hidden. judge_elo predicts the Elo that Hard-Elo finds
     in them; conformal intervals are calibrated on the other models, on the judge's Elo as it is or put
     through a line to the human scale.""",
