@@ -14,7 +14,7 @@ promised, a mean of both at .88 to .92 (`benchmarks/prompts.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from bayesjudge.counts.battles.clusters import PEOPLE
 from bayesjudge.counts.battles.few_clusters import clusters_of_models
 from bayesjudge.maths.prompt_effects import prompt_effects, sandwich_meat
-from bayesjudge.maths.strengths import Strengths, fit_strengths
-from bayesjudge.models.common.shared_items import RANK, root, student
+from bayesjudge.maths.strengths import Strengths, fit_strengths, poorly_known
+from bayesjudge.models.common.shared_items import RANK, adjust
 
 from bayesjudge.maths.battle_sums import BattleSums
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ type Array = NDArray[np.float64]
 
 #: Most weight of the effects: alone they were too sure on MT-bench.
 _MOST_EFFECTS = 0.5
-#: Parts of the draws, by how much the prior pulls, and steps of Newton's method.
-_PARTS, _STEPS = 8, 20
-#: Data have at least this share of what is known of a direction: draws leave a noise of their own.
-_LEAST_SHARE = 1e-3
 #: Clusters may make the variance of a direction smaller, as along a chain of pairs, to no less than this share.
 _LEAST_RATIO = 0.1
 #: Degrees of freedom past which Student's t is the normal distribution.
 _INFINITE = 1e9
+#: Values of τ.
+_GRID = 400
 #: Names of the axes of what `shared_errors` gives.
 DIMS = {
     "alone": ("system", "other_system"),
     "added": ("system", "other_system"),
+    "estimate": ("system",),
+    "well_known": (),
     "cluster_df": (),
     "clusters": ("column", "system"),
     "all_clusters": ("column",),
@@ -57,7 +57,8 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
     """Covariances of the strengths of one rater, and the clusters that they rest on; K columns that cluster.
 
     Returns: ``alone, added`` (M, M): covariance of the estimates from independent votes, in squared logits, and what
-        clusters add to it; ``cluster_df``: degrees of freedom; ``clusters`` (K, M) and ``all_clusters`` (K,): clusters
+        clusters add to it; ``estimate`` (M,): of strengths, and ``well_known``: 1 where none of them is too poorly known
+        for a normal about it; ``cluster_df``: degrees of freedom; ``clusters`` (K, M) and ``all_clusters`` (K,): clusters
         with a battle of each model, and in all.
     """
     rater, models = PEOPLE if judge is None else counts.code("judge", judge) + 1, len(counts.models)
@@ -67,6 +68,8 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
     found = {
         "alone": np.zeros((models, models)),
         "added": np.zeros((models, models)),
+        "estimate": np.zeros(models),
+        "well_known": np.array(0),
         "cluster_df": np.array(np.inf),
         "clusters": own,
         "all_clusters": total,
@@ -84,55 +87,76 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
         **found,
         "alone": at.covariance(single),
         "added": at.covariance(meat - single),
+        "estimate": at.estimate[0],
+        "well_known": np.array(int(not poorly_known(at.sums).any())),
         "cluster_df": np.array(float(total.min() - 1)),
     }
 
 
-def with_errors(draws: Array, *, added: Array, prior: Array, df: float, seed: int = 0) -> Array:
-    """Draws (D, P) as they would be had the likelihood known that its estimates vary by ``added`` more.
+def with_errors(draws: Array, *, data: Mapping[str, Any], spread: Array, log_prior: Callable[[Array], Array]) -> Array:
+    """Draws of strengths (D, M) as they would be had the likelihood known the errors that clusters leave.
 
-    Under a prior of mean 0 and precision π, a posterior of mean m and covariance S comes from an estimate
-    θ̂ = K⁻¹ S⁻¹ m with errors K⁻¹ = (S⁻¹ − π)⁻¹, and with errors V ≤ K⁻¹ it would be N(C V⁻¹ θ̂, C), C = (V⁻¹ + π)⁻¹.
-    Errors that are larger than K⁻¹ are added to C and leave the mean: weights of a few clusters are noise. As π is a
-    parameter itself, all this is done for draws of about equal π at a time.
+    Larger errors are added about the same mean, since weights by a few clusters are noise: Σ becomes
+    Σ + ΣK more KΣ, K = Σ⁻¹ − 1/τ² (`shared_items.adjust`). Where some are smaller, draws first become those that
+    follow from them (`_reweighted`).
 
-    prior: π of every draw (D,).
-    df: Degrees of freedom of ``added``: draws are scaled by √(df/χ²_df).
+    data: What `shared_errors` gives.
+    spread, log_prior: τ of every draw (D,), and its log prior density.
     """
-    parts = np.array_split(np.argsort(prior, kind="stable"), min(_PARTS, len(draws)))
-    pulls, means = [prior[part].mean() for part in parts], [draws[part].mean(axis=0) for part in parts]
-    away = np.concatenate([draws[part] - mean for part, mean in zip(parts, means, strict=True)])
-    values, basis = np.linalg.eigh(away.T @ away / max(len(draws) - len(parts), 1))
-    basis = basis[:, values > RANK * values.max()]
-    own = _data_precision(values[-basis.shape[1] :], np.array(pulls))
-    estimate = np.mean([(1 + pull / own) * (mean @ basis) for pull, mean in zip(pulls, means, strict=True)], axis=0)
-    precision, more = _reweighted(own, basis.T @ added @ basis)
-    found = np.empty_like(draws)
-    for part, pull, mean in zip(parts, pulls, means, strict=True):
-        covariance = np.linalg.inv(precision + pull * np.eye(len(own)))
-        shift = covariance @ precision @ estimate - own / (own + pull) * estimate
-        spread = root(covariance + covariance @ more @ covariance) * np.sqrt(own + pull)
-        found[part] = mean + ((draws[part] - mean) @ basis @ spread.T + shift) @ basis.T
-    middle = found.mean(axis=0)
-    return np.asarray(middle + student(min(df, _INFINITE), draws.shape, seed=seed) * (found - middle))
+    if not np.any(data["added"]):
+        return draws
+    less, more = _split(np.asarray(data["alone"]), np.asarray(data["added"]))
+    if data["well_known"] and not np.allclose(less, data["alone"]):
+        draws, spread = _reweighted(draws, data=data, less=less, spread=spread, log_prior=log_prior)
+    values, basis = np.linalg.eigh(np.atleast_2d(np.cov(draws, rowvar=False)))
+    basis, values = basis[:, values > RANK * values.max()], values[values > RANK * values.max()]
+    own = (basis * np.maximum(1 / values - spread.mean() ** -2.0, 0)) @ basis.T
+    df = min(float(data["cluster_df"]), _INFINITE)
+    return adjust(draws, information=np.zeros_like(own), variance=own @ more @ own, df=df)
 
 
-def _data_precision(variance: Array, prior: Array) -> Array:
-    """Precision k of the data in each direction, of which ``variance`` is the mean of 1/(k + prior)."""
-    found = np.maximum(1 / variance - prior.mean(), _LEAST_SHARE / variance - prior.min())
-    for _ in range(_STEPS):
-        each = 1 / (found[:, None] + prior)
-        found = found + (each.mean(axis=1) - variance) / (each**2).mean(axis=1)
-    return np.asarray(np.maximum(found, _LEAST_SHARE / variance))
-
-
-def _reweighted(own: Array, added: Array) -> tuple[Array, Array]:
-    """V⁻¹ of errors no larger than 1/own, and V⁻¹(errors − V)V⁻¹ of what is more in others."""
-    scale = np.sqrt(own)
-    more, ways = np.linalg.eigh(scale[:, None] * added * scale)
-    weights = 1 / np.clip(1 + more, _LEAST_RATIO, 1), np.maximum(more, 0)
-    less, larger = (scale[:, None] * ((ways * values) @ ways.T) * scale for values in weights)
+def _split(alone: Array, added: Array) -> tuple[Array, Array]:
+    """Errors no larger than ``alone`` in any direction, and what is more in others."""
+    values, vectors = np.linalg.eigh(alone)
+    kept = values > RANK * values.max()
+    scale, inverse = (vectors[:, kept] * values[kept] ** power for power in (0.5, -0.5))
+    more, ways = np.linalg.eigh(inverse.T @ added @ inverse)
+    ways = scale @ ways
+    less, larger = ((ways * share) @ ways.T for share in (np.clip(1 + more, _LEAST_RATIO, 1), np.maximum(more, 0)))
     return less, larger
+
+
+def _reweighted(
+    draws: Array, *, data: Mapping[str, Any], less: Array, spread: Array, log_prior: Callable[[Array], Array]
+) -> tuple[Array, Array]:
+    """Draws that an estimate θ̂ with errors V leaves, of those where its errors were K⁻¹; and their τ.
+
+    Of θ̂ ~ N(θ, V) and θ ~ N(0, τ²), θ given τ is N(C V⁻¹ θ̂, C) with C = (V⁻¹ + 1/τ²)⁻¹, and θ̂ alone N(0, V + τ²).
+    Each τ keeps its quantile, and each draw its distance from its mean in standard deviations.
+    """
+    values, vectors = np.linalg.eigh(np.asarray(data["alone"]))
+    basis = vectors[:, values > RANK * values.max()]
+    estimate = np.asarray(data["estimate"]) @ basis
+    (before, one), (after, two) = (np.linalg.eigh(basis.T @ errors @ basis) for errors in (data["alone"], less))
+    grid = np.exp(np.linspace(np.log(spread.min() / 4), np.log(4 * max(spread.max(), abs(estimate).max())), _GRID))
+    old, new = (
+        _distribution(grid, log_prior(grid), estimate @ turn, errors)
+        for errors, turn in ((before, one), (after, two))
+    )
+    found = np.interp(np.interp(spread, grid, old), new, grid)
+    shares = 1 + before / spread[:, None] ** 2, 1 + after / found[:, None] ** 2
+    apart = (draws @ basis @ one - (estimate @ one) / shares[0]) * np.sqrt(shares[0] / before)
+    moved = (estimate @ two) / shares[1] + apart @ one.T @ two * np.sqrt(after / shares[1])
+    outside = draws - draws @ basis @ basis.T
+    return outside + moved @ two.T @ basis.T, found
+
+
+def _distribution(grid: Array, prior: Array, estimate: Array, errors: Array) -> Array:
+    """Distribution function of τ on a grid that is even in its logarithm."""
+    variance = errors + grid[:, None] ** 2
+    log = prior + np.log(grid) - (np.log(variance) + estimate**2 / variance).sum(axis=1) / 2
+    # No step of 0: the function is inverted.
+    return np.asarray(np.cumsum(np.exp(log - log.max()) + 1e-12) / (np.exp(log - log.max()) + 1e-12).sum())
 
 
 def independent(arrays: dict[str, Any]) -> dict[str, Any]:

@@ -34,8 +34,9 @@ MOST = 2000
 DIMS = {
     "group": ("battle",),
     "group_known": ("group", "system"),
+    "group_alone": ("group", "system", "other_system"),
     "group_added": ("group", "system", "other_system"),
-    "group_df": ("group",),
+    "group_cluster_df": ("group",),
     "group_clusters": ("group", "column", "system"),
     "all_group_clusters": ("group", "column"),
 }
@@ -65,8 +66,9 @@ def group_arrays(counts: BattleCounts, rows: OutcomeRows, judge: str | None) -> 
     return {
         "group": rows.group,
         "group_known": known,
+        "group_alone": np.stack([one["alone"] for one in shared]),
         "group_added": np.stack([one["added"] for one in shared]),
-        "group_df": np.array([float(one["cluster_df"]) for one in shared]),
+        "group_cluster_df": np.array([float(one["cluster_df"]) for one in shared]),
         "group_clusters": np.stack([one["clusters"] for one in shared]),
         "all_group_clusters": np.stack([one["all_clusters"] for one in shared]),
     }

@@ -149,11 +149,11 @@ class BradleyTerry(GenerativeModel):
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """Elo, differences, tie rate of equals and effects."""
-        return results.quantities(posterior, data)
+        return results.quantities(posterior, data, self.chosen_priors)
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's Elo, dims ``chain, draw, system``, for ranks and for who beats whom."""
-        return results.elo(posterior, data)
+        return results.elo(posterior, data, self.chosen_priors)
 
     def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:  # noqa: ARG002
         """What shared prompts do to this posterior: clusters, design effects, degrees of freedom."""

@@ -16,22 +16,23 @@ from bayesjudge.models.bradley_terry.groups import effect_draws
 from bayesjudge.models.common import battle_statistics
 from bayesjudge.models.common.battle_statistics import Patterns
 from bayesjudge.models.common.elo_results import elo_draws, elo_quantities, equals_tie, named_pairs
+from bayesjudge.priors import Prior
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+def quantities(posterior: xr.Dataset, data: Data, priors: Mapping[str, Prior]) -> dict[str, xr.DataArray]:
     """Elo and differences, how often equals tie, and what each effect is worth in logits."""
     notes = _notes(data, data["clusters"], data["all_clusters"])
     for g, group in enumerate(data.coords.get("group", ())):
         notes |= _notes(data, data["group_clusters"][g], data["all_group_clusters"][g], end=f" | {group}")
     battles = int(data["total"].sum())
     tie = equals_tie(posterior["log_tie"]).expand_dims(unit=["equal models"])
-    whole = elo(posterior, data)
+    whole = elo(posterior, data, priors)
     found = elo_quantities(whole, n=data.units, note=notes)
     if "group" in data.coords:
-        found |= _grouped(found, whole, elo_by_group(posterior, data).sel(system=whole["system"]))
+        found |= _grouped(found, whole, elo_by_group(posterior, data, priors).sel(system=whole["system"]))
     found["tie_rate"] = quantity(tie, n={"equal models": battles})
     if data.facts["effects"]:
         scale = dict(zip(map(str, data.coords["effect"]), np.asarray(data["x_scale"]), strict=True))
@@ -63,19 +64,19 @@ def _grouped(found: Mapping[str, xr.DataArray], whole: xr.DataArray, within: xr.
     return {"elo": both, "difference": gaps, "elo_change": quantity(change, n=n, signed=True)}
 
 
-def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
+def elo(posterior: xr.Dataset, data: Data, priors: Mapping[str, Prior]) -> xr.DataArray:
     """Draws of each model's Elo on the pairs that were played; a model without a battle is left out.
 
     They have the errors that shared prompts leave, more or less than those of independent battles (`clusters.py`).
     """
     within = effect_draws(posterior, data) if "group" in data.coords else None
     draws = elo_draws(posterior["strength"], posterior["log_tie"], data, within=within)
-    draws = _with_errors(draws, posterior, data["added"], df=data["cluster_df"], spread="spread")
+    draws = _with_errors(draws, posterior, data.arrays, spread="spread", prior=priors["strength"])
     fought = [m for m, name in enumerate(data.coords["system"]) if data.units[str(name)]]
     return draws.isel(system=fought)
 
 
-def elo_by_group(posterior: xr.Dataset, data: Data) -> xr.DataArray:
+def elo_by_group(posterior: xr.Dataset, data: Data, priors: Mapping[str, Prior]) -> xr.DataArray:
     """Draws of each model's Elo within each group, dims ``chain, draw, system, group``.
 
     The mean of the models with battles there is 1500; a model without one has none.
@@ -87,10 +88,9 @@ def elo_by_group(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     for g, name in enumerate(data.coords["group"]):
         here = {**data.arrays, "total": np.where(group == g, total, 0)}
         draws = elo_draws(posterior["strength"], posterior["log_tie"], here, within=within)
-        added, df = data["group_added"][g], data["group_df"][g]
-        # About their own mean: a group's few clusters say too little to move it.
-        mean = draws.mean(("chain", "draw")).to_numpy()
-        draws = _with_errors(draws, posterior, added, df=df, spread="group_spread", about=mean)
+        # A group's few clusters say too little to take back what the prior pulls.
+        errors = {name: data[f"group_{name}"][g] for name in ("alone", "added", "cluster_df")} | {"well_known": 0}
+        draws = _with_errors(draws, posterior, errors, spread="group_spread", prior=priors["group_spread"])
         fought = np.array([data.units[f"{model} | {name}"] > 0 for model in data.coords["system"]])
         draws = draws.where(xr.DataArray(fought, dims="system"))
         found.append(draws - draws.mean("system") + CENTRE)
@@ -98,21 +98,15 @@ def elo_by_group(posterior: xr.Dataset, data: Data) -> xr.DataArray:
 
 
 def _with_errors(
-    draws: xr.DataArray, posterior: xr.Dataset, added: Any, *, df: Any, spread: str, about: Any = CENTRE
+    draws: xr.DataArray, posterior: xr.Dataset, errors: Mapping[str, Any], *, spread: str, prior: Prior
 ) -> xr.DataArray:
-    """Draws of Elo with what clusters add to their covariance.
-
-    spread: The parameter that is the standard deviation of their prior; ``about``: its mean, in Elo.
-    """
-    added = np.asarray(added)
-    if not added.any():
-        return draws
+    """Draws of Elo with the errors that clusters leave; ``spread`` names the parameter of ``prior``."""
     # Near 0, Elo is 1/(1 + ν/2) times as steep as a Davidson strength, and so is the scale of its prior.
     steep = 1 + float(np.exp(posterior["log_tie"]).mean()) / 2
-    prior = (steep / posterior[spread].transpose("chain", "draw").to_numpy().reshape(-1)) ** 2
-    logits = (draws.to_numpy().reshape(-1, len(added)) - about) / PER_LOGIT
-    found = with_errors(logits, added=added, prior=prior, df=float(df))
-    return draws.copy(data=(about + PER_LOGIT * found).reshape(draws.shape))
+    tau = posterior[spread].transpose("chain", "draw").to_numpy().reshape(-1) / steep
+    logits = (draws.to_numpy().reshape(len(tau), -1) - CENTRE) / PER_LOGIT
+    found = with_errors(logits, data=errors, spread=tau, log_prior=lambda t: prior.log_density(PER_LOGIT * steep * t))
+    return draws.copy(data=(CENTRE + PER_LOGIT * found).reshape(draws.shape))
 
 
 def describe(data: Data) -> dict[str, Any]:

@@ -145,16 +145,12 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     # vary less than its mean is off by chance.
     least = min(1.0, math.sqrt(len(spread) / len(draws)))
     target = half[:, None] * _positive(np.eye(len(spread)) + added, least=least) * half
-    move = root(target) / half
-    moved: Array = centre + student(df, draws.shape, seed=seed) * ((draws - centre) @ basis @ move.T @ basis.T)
+    move = _root(target) / half
+    degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), draws.shape[1]), return_inverse=True)
+    chance = np.random.default_rng(seed).random((len(draws), 1))
+    factor = np.sqrt(degrees / (2 * gammaincinv(degrees / 2, chance)))[:, of]
+    moved: Array = centre + factor * ((draws - centre) @ basis @ move.T @ basis.T)
     return moved
-
-
-def student(df: ArrayLike, shape: tuple[int, ...], *, seed: int) -> Array:
-    """Factors √(df/χ²_df) of draws (D, P); those of one draw are quantiles of one probability."""
-    degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), shape[1]), return_inverse=True)
-    chance = np.random.default_rng(seed).random((shape[0], 1))
-    return np.asarray(np.sqrt(degrees / (2 * gammaincinv(degrees / 2, chance)))[:, of])
 
 
 def _positive(matrix: Array, *, least: float = 0.0) -> Array:
@@ -164,7 +160,7 @@ def _positive(matrix: Array, *, least: float = 0.0) -> Array:
     return found
 
 
-def root(matrix: Array) -> Array:
+def _root(matrix: Array) -> Array:
     """Symmetric root; negative eigenvalues are 0."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     found: Array = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.prompt_effects import prompt_effects
-from bayesjudge.maths.strengths import Strengths, fit_strengths, linearised
+from bayesjudge.maths.strengths import Strengths, fit_strengths, linearised, poorly_known
 from bayesjudge.model import Data
 from bayesjudge.models.common.battle_rows import human_rows
 from bayesjudge.models.common.elo_results import sizes
@@ -36,8 +36,6 @@ PEOPLE = "people"
 FAMILY = "same family"
 
 type Floats = NDArray[np.float64]
-#: Wins or losses below which the normal step at the maximum is poor.
-LEAST = 5
 #: Least variance of the noise, as a share of the curvature: soft targets that always agree have next to none.
 _FLOOR = 1e-4
 #: Rounds of expectation at most, and the share of a standard deviation to which they agree.
@@ -219,19 +217,6 @@ def observed(at: Strengths, clusters: Sequence[BattleSums]) -> Normal:
         whitening=whitening,
         effects=design[:, :, sums.models :].reshape(len(design), -1),
     )
-
-
-def poorly_known(sums: BattleSums) -> NDArray[np.bool_]:
-    """Models with under `LEAST` wins or losses by a rater that saw them, or nothing but ties; (R, M)."""
-    times, ties = np.tile(sums.times[sums.cluster], 2), np.isclose(sums.t, sums.n / 2)
-    code = np.concatenate([sums.rater * sums.models + side for side in (sums.first, sums.second)])
-    both = (np.tile(sums.n, 2), np.concatenate([sums.t, sums.n - sums.t]), np.tile(np.where(ties, 0.0, sums.n), 2))
-    shape = (sums.raters, sums.models)
-    n, wins, decided = (
-        np.bincount(code, weights=each * times, minlength=shape[0] * shape[1]).reshape(shape) for each in both
-    )
-    few = np.minimum(wins, n - wins) < LEAST
-    return np.asarray((n > 0) & (few | (decided == 0)))
 
 
 def _model_based(at: Strengths) -> Floats:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
+from numpy.typing import NDArray
 
 from bayesjudge.baselines.elo import fit_human
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
@@ -13,6 +17,8 @@ from bayesjudge.model import with_observations
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.bradley_terry.clusters import with_errors
 from bayesjudge.tables import Battles
+
+type Array = NDArray[np.float64]
 
 
 def counted(cluster: str | None = None, *, prompts: int = 30) -> BattleCounts:
@@ -73,38 +79,52 @@ def test_more_models_than_prompts_leave_a_covariance_of_full_rank() -> None:
     assert (values[1:] > 0.2 * np.linalg.eigvalsh(data["alone"])[1:]).all()  # all but the free level
 
 
-@pytest.mark.parametrize("prior", [0.01, 1.0])
-def test_larger_errors_widen_the_data_s_share(prior: float) -> None:
+def errors(alone: Array, added: Array, *, estimate: Array | None = None) -> dict[str, Any]:
+    """What data say of errors; without an estimate it is too poorly known for a normal."""
+    found = {"alone": alone, "added": added, "cluster_df": np.inf, "well_known": int(estimate is not None)}
+    return found | {"estimate": np.zeros(len(alone)) if estimate is None else estimate}
+
+
+def flat(spread: Array) -> Array:
+    return np.zeros_like(spread)
+
+
+@pytest.mark.parametrize("precision", [0.01, 1.0])
+def test_larger_errors_widen_the_data_s_share(precision: float) -> None:
     """Data of variance 1, a prior of precision k: C = Σ (1 + added + k) Σ, Σ = 1/(1 + k), about the same mean."""
-    draws = np.random.default_rng(3).normal(2, np.sqrt(1 / (1 + prior)), (200_000, 1))
-    wide = with_errors(draws, added=np.array([[2.0]]), prior=np.full(len(draws), prior), df=np.inf)
+    draws = np.random.default_rng(3).normal(2, np.sqrt(1 / (1 + precision)), (200_000, 1))
+    data = errors(np.array([[1.0]]), np.array([[2.0]]), estimate=np.array([2 * (1 + precision)]))
+    wide = with_errors(draws, data=data, spread=np.full(len(draws), precision**-0.5), log_prior=flat)
     # The variance of 200,000 draws is known to .3 %.
-    assert wide.var() == pytest.approx((1 + 2 + prior) / (1 + prior) ** 2, rel=0.02)
+    assert wide.var() == pytest.approx((1 + 2 + precision) / (1 + precision) ** 2, rel=0.02)
     assert wide.mean() == pytest.approx(2, abs=0.02)
 
 
+def posterior(estimate: Array, v: Array, *, n: int, seed: int) -> tuple[Array, Array]:
+    """Draws of θ and τ for θ̂ ~ N(θ, V), θ ~ N(0, τ²), τ ~ Rayleigh(1)."""
+    rng, grid = np.random.default_rng(seed), np.linspace(0.02, 8, 2000)
+    every = v + grid[:, None, None] ** 2 * np.eye(len(v))
+    fit = np.einsum("i,gij,j->g", estimate, np.linalg.inv(every), estimate)
+    log = scipy.stats.rayleigh.logpdf(grid) - (np.linalg.slogdet(every)[1] + fit) / 2
+    spread = rng.choice(grid, n, p=np.exp(log - log.max()) / np.exp(log - log.max()).sum())
+    covariance = np.linalg.inv(np.linalg.inv(v) + np.eye(len(v)) / spread[:, None, None] ** 2)
+    mean = covariance @ np.linalg.solve(v, estimate)
+    return mean + np.einsum("nij,nj->ni", np.linalg.cholesky(covariance), rng.normal(size=(n, len(v)))), spread
+
+
 def test_smaller_errors_give_the_posterior_that_they_would_have_had() -> None:
-    """Strengths of spread 1, 2 or 3 a priori, observed with errors that independent votes make four times too large."""
-    rng = np.random.default_rng(4)
-    spread = rng.choice([1.0, 2.0, 3.0], 300_000)
-    observed, errors = np.array([1.5, -0.5, -1.0]), np.array([[1.0, 0.3, 0.1], [0.3, 0.8, 0.2], [0.1, 0.2, 1.2]])
-    found = []
-    for v in (errors, errors / 4):
-        normal = rng.normal(size=(len(spread), 3))
-        draws = np.empty_like(normal)
-        for each in np.unique(spread):
-            covariance = np.linalg.inv(np.linalg.inv(v) + np.eye(3) / each**2)
-            draws[spread == each] = normal[spread == each] @ np.linalg.cholesky(
-                covariance
-            ).T + covariance @ np.linalg.solve(v, observed)
-        found.append(draws)
-    moved = with_errors(found[0], added=-0.75 * errors, prior=spread**-2, df=np.inf)
-    np.testing.assert_allclose(moved.mean(axis=0), found[1].mean(axis=0), atol=0.03)
-    np.testing.assert_allclose(np.cov(moved.T), np.cov(found[1].T), atol=0.02)
+    """Strengths observed with errors that independent votes make four times too large."""
+    estimate, alone = np.array([1.5, -0.5, -1.0]), np.array([[1.0, 0.3, 0.1], [0.3, 0.8, 0.2], [0.1, 0.2, 1.2]])
+    draws, spread = posterior(estimate, alone, n=50_000, seed=4)
+    wanted, _ = posterior(estimate, alone / 4, n=50_000, seed=5)
+    data = errors(alone, -0.75 * alone, estimate=estimate)
+    moved = with_errors(draws, data=data, spread=spread, log_prior=scipy.stats.rayleigh.logpdf)
+    assert abs(draws.mean(axis=0) - wanted.mean(axis=0)).max() > 0.4
+    np.testing.assert_allclose(moved.mean(axis=0), wanted.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(np.cov(moved.T), np.cov(wanted.T), atol=0.01)
 
 
-def test_nothing_added_changes_nothing() -> None:
-    rng = np.random.default_rng(6)
-    draws = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4))
-    same = with_errors(draws, added=np.zeros((4, 4)), prior=rng.uniform(0.1, 2, 500), df=np.inf)
+def test_of_what_is_poorly_known_nothing_is_taken_back() -> None:
+    draws, spread = posterior(np.array([1.0, -1.0]), np.eye(2), n=2000, seed=7)
+    same = with_errors(draws, data=errors(np.eye(2), -0.5 * np.eye(2)), spread=spread, log_prior=flat)
     np.testing.assert_allclose(same, draws, atol=1e-3)
