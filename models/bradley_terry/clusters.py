@@ -39,6 +39,8 @@ _MOST_EFFECTS = 0.5
 _LEAST_RATIO = 0.1
 #: Degrees of freedom past which Student's t is the normal distribution.
 _INFINITE = 1e9
+#: Directions in which estimates vary less than this share of the most are compared by no battle.
+_LEAST_VARIANCE = 1e-8
 #: Values of τ.
 _GRID = 400
 #: Names of the axes of what `shared_errors` gives.
@@ -117,13 +119,19 @@ def with_errors(draws: Array, *, data: Mapping[str, Any], spread: Array, log_pri
 
 def _split(alone: Array, added: Array) -> tuple[Array, Array]:
     """Errors no larger than ``alone`` in any direction, and what is more in others."""
-    values, vectors = np.linalg.eigh(alone)
-    kept = values > RANK * values.max()
-    scale, inverse = (vectors[:, kept] * values[kept] ** power for power in (0.5, -0.5))
+    values, vectors = _compared(alone)
+    scale, inverse = (vectors * values**power for power in (0.5, -0.5))
     more, ways = np.linalg.eigh(inverse.T @ added @ inverse)
     ways = scale @ ways
     less, larger = ((ways * share) @ ways.T for share in (np.clip(1 + more, _LEAST_RATIO, 1), np.maximum(more, 0)))
     return less, larger
+
+
+def _compared(alone: Array) -> tuple[Array, Array]:
+    """Variances and directions of what battles compare; the penalty holds the level, and parts that nothing links."""
+    values, vectors = np.linalg.eigh(alone)
+    kept = values > _LEAST_VARIANCE * values.max()
+    return values[kept], vectors[:, kept]
 
 
 def _reweighted(
@@ -134,8 +142,7 @@ def _reweighted(
     Of θ̂ ~ N(θ, V) and θ ~ N(0, τ²), θ given τ is N(C V⁻¹ θ̂, C) with C = (V⁻¹ + 1/τ²)⁻¹, and θ̂ alone N(0, V + τ²).
     Each τ keeps its quantile, and each draw its distance from its mean in standard deviations.
     """
-    values, vectors = np.linalg.eigh(np.asarray(data["alone"]))
-    basis = vectors[:, values > RANK * values.max()]
+    _, basis = _compared(np.asarray(data["alone"]))
     estimate = np.asarray(data["estimate"]) @ basis
     (before, one), (after, two) = (np.linalg.eigh(basis.T @ errors @ basis) for errors in (data["alone"], less))
     grid = np.exp(np.linspace(np.log(spread.min() / 4), np.log(4 * max(spread.max(), abs(estimate).max())), _GRID))

@@ -128,3 +128,14 @@ def test_of_what_is_poorly_known_nothing_is_taken_back() -> None:
     draws, spread = posterior(np.array([1.0, -1.0]), np.eye(2), n=2000, seed=7)
     same = with_errors(draws, data=errors(np.eye(2), -0.5 * np.eye(2)), spread=spread, log_prior=flat)
     np.testing.assert_allclose(same, draws, atol=1e-3)
+
+
+def test_parts_that_no_battle_links_stay_as_far_apart_as_the_draws_say() -> None:
+    """The penalty holds such an estimate next to exactly; that is no knowledge of it."""
+    alone = np.array([[1.0, -1, 0, 0], [-1, 1, 0, 0], [0, 0, 1, -1], [0, 0, -1, 1]]) / 4
+    draws, spread = posterior(np.array([1.0, -1.0, 0.5, -0.5]), alone + 4 * np.eye(4), n=5000, seed=8)
+    data = errors(alone + 1e-10, -0.5 * alone, estimate=np.array([1.0, -1.0, 0.5, -0.5]))
+    moved = with_errors(draws, data=data, spread=spread, log_prior=scipy.stats.rayleigh.logpdf)
+    apart = np.array([1, 1, -1, -1])
+    np.testing.assert_allclose(moved @ apart, draws @ apart, atol=0.01)
+    assert not np.allclose(moved, draws, atol=0.1)
