@@ -26,9 +26,9 @@ from bayesjudge.maths.prompt_effects import prompt_effects, sandwich_meat
 from bayesjudge.maths.strengths import Strengths, fit_strengths, poorly_known
 from bayesjudge.models.common.shared_items import RANK, adjust
 
-from bayesjudge.maths.battle_sums import BattleSums
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
+    from bayesjudge.maths.battle_sums import BattleSums
 
 
 type Array = NDArray[np.float64]
@@ -59,8 +59,8 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
     """Covariances of the strengths of one rater, and the clusters that they rest on; K columns that cluster.
 
     Returns: ``alone, added`` (M, M): covariance of the estimates from independent votes, in squared logits, and what
-        clusters add to it; ``estimate`` (M,): of strengths, and ``well_known``: 1 where none of them is too poorly known
-        for a normal about it; ``cluster_df``: degrees of freedom; ``clusters`` (K, M) and ``all_clusters`` (K,): clusters
+        clusters add to it; ``estimate`` (M,): of strengths, and ``well_known``: 1 where a normal about it will do for
+        all; ``cluster_df``: degrees of freedom; ``clusters`` (K, M) and ``all_clusters`` (K,): clusters
         with a battle of each model, and in all.
     """
     rater, models = PEOPLE if judge is None else counts.code("judge", judge) + 1, len(counts.models)
@@ -147,8 +147,7 @@ def _reweighted(
     (before, one), (after, two) = (np.linalg.eigh(basis.T @ errors @ basis) for errors in (data["alone"], less))
     grid = np.exp(np.linspace(np.log(spread.min() / 4), np.log(4 * max(spread.max(), abs(estimate).max())), _GRID))
     old, new = (
-        _distribution(grid, log_prior(grid), estimate @ turn, errors)
-        for errors, turn in ((before, one), (after, two))
+        _distribution(grid, log_prior(grid), estimate @ turn, errors) for errors, turn in ((before, one), (after, two))
     )
     found = np.interp(np.interp(spread, grid, old), new, grid)
     shares = 1 + before / spread[:, None] ** 2, 1 + after / found[:, None] ** 2

@@ -51,6 +51,9 @@ def prepare(
     matrix = incidence(rows.first, rows.second, len(counts.models))
     axes, known = dict.fromkeys(matrix, ("battle", "system")), information(rows.n, len(counts.models))
     shared = shared_errors(counts, judge)
+    if effects:
+        # The estimate is of strengths alone, and Elo then that of answers alike in the covariates.
+        shared["well_known"] = np.array(0)
     by = tuple(one.column for one in counts.clusters)
     grouped = group_arrays(counts, rows, judge) if by_group else {}
     return Data(

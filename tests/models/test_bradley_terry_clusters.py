@@ -139,3 +139,15 @@ def test_parts_that_no_battle_links_stay_as_far_apart_as_the_draws_say() -> None
     apart = np.array([1, 1, -1, -1])
     np.testing.assert_allclose(moved @ apart, draws @ apart, atol=0.01)
     assert not np.allclose(moved, draws, atol=0.1)
+
+
+def test_what_is_well_known() -> None:
+    """A normal about Hard-Elo's estimate, which has no covariates."""
+    assert BradleyTerry().prepare(counted())["well_known"]
+    assert not BradleyTerry().prepare(counted("none"))["well_known"]
+    frame = pd.DataFrame({"model_a": ["a"] * 40, "model_b": ["b"] * 40, "human": [1.0] * 36 + [0.0] * 4})
+    few = frame.assign(prompt=np.arange(40) // 2, length_a=np.arange(40), length_b=20)
+    for lost, known in ((0, False), (2, True)):
+        counts = count_battles(Battles.from_frame(few.assign(human=few["human"].mask(few.index < lost, 0.0))))
+        assert BradleyTerry().prepare(counts)["well_known"] == known
+        assert not BradleyTerry(length_effect=True).prepare(counts)["well_known"]
