@@ -17,6 +17,7 @@ import numpy as np
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums, Floats
 from bayesjudge.maths.bradley_terry import PER_LOGIT
+from bayesjudge.maths.definite import nearest_definite
 from bayesjudge.maths.strengths import Clusters, Strengths
 
 #: Share of the products of curvatures below which clusters have no two battles.
@@ -102,7 +103,7 @@ def prompt_effects(at: Strengths, clusters: Sequence[BattleSums]) -> PromptEffec
     working = np.array([_nearest(one) for one in raw])
     working *= _possible(np.diag(working.sum(axis=0) * battles), np.diag(_block_traces(at.meat, at)))
     every = np.kron(working, np.ones((1, at.sums.width, at.sums.width)))
-    meat = _positive(at.meat - every.sum(axis=0) * alone) + (every * together).sum(axis=0)
+    meat = nearest_definite(at.meat - every.sum(axis=0) * alone) + (every * together).sum(axis=0)
     return PromptEffects(at=at, parts=parts, moments=moments, sizes=sizes, working=working, meat=meat)
 
 
@@ -147,8 +148,7 @@ def _nearest(matrix: Floats) -> Floats:
     correlation = np.divide(matrix, scale, out=np.zeros_like(matrix), where=scale > 0)
     correlation = np.clip(correlation, -1.0, 1.0)
     np.fill_diagonal(correlation, 1.0)
-    values, vectors = np.linalg.eigh(correlation)
-    positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    positive = nearest_definite(correlation)
     unit = np.sqrt(np.diag(positive))
     return np.asarray(positive / np.outer(unit, unit) * scale)
 
@@ -157,11 +157,6 @@ def _possible(explained: Floats, battles: Floats) -> Floats:
     """Factors (R, R) by which effects explain no more of single battles than there is."""
     share = np.divide(battles, explained, out=np.ones_like(battles), where=explained > battles)
     return np.asarray(np.sqrt(np.outer(share, share)))
-
-
-def _positive(matrix: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
 def _estimating(part: Clusters, at: Strengths, excess: Floats) -> Floats:

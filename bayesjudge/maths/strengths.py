@@ -25,7 +25,7 @@ from bayesjudge.maths.bradley_terry import RIDGE
 #: Penalty of the effects of covariates: a standard normal prior.
 EFFECT_PENALTY = 1.0
 #: Wins or losses below which strengths are no normal about the maximum.
-LEAST = 5
+_LEAST = 5
 _STEPS, _TOLERANCE, _LONGEST = 200, 1e-9, 2.0
 
 
@@ -178,7 +178,7 @@ def _newton(z: Floats, n: Floats, t: Floats, penalty: Floats, x: Floats) -> Floa
 
 
 def poorly_known(sums: BattleSums) -> NDArray[np.bool_]:
-    """Models with under `LEAST` wins or losses by a rater that saw them, or nothing but ties; (R, M)."""
+    """Models with under five wins or losses by a rater that saw them, or nothing but ties; (R, M)."""
     times, ties = np.tile(sums.times[sums.cluster], 2), np.isclose(sums.t, sums.n / 2)
     code = np.concatenate([sums.rater * sums.models + side for side in (sums.first, sums.second)])
     both = (np.tile(sums.n, 2), np.concatenate([sums.t, sums.n - sums.t]), np.tile(np.where(ties, 0.0, sums.n), 2))
@@ -186,7 +186,7 @@ def poorly_known(sums: BattleSums) -> NDArray[np.bool_]:
     n, wins, decided = (
         np.bincount(code, weights=each * times, minlength=shape[0] * shape[1]).reshape(shape) for each in both
     )
-    few = np.minimum(wins, n - wins) < LEAST
+    few = np.minimum(wins, n - wins) < _LEAST
     return np.asarray((n > 0) & (few | (decided == 0)))
 
 

@@ -82,7 +82,9 @@ class Trials:
         -----
         Rows without an item, judge, trial or outcome are counted in ``dropped``. Trials under different
         orders, prompts or temperatures are different cells; a condition that was not recorded is one of its
-        own. Without a ``trial`` column, repeated rows are repeated trials, numbered in row order.
+        own. A prompt that no item has two of is the question, and no condition, if there are more than ten or one for
+        each item (said in ``warnings``). Without a ``trial`` column, repeated rows are repeated trials, numbered in row
+        order.
 
         Examples
         --------

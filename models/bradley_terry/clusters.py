@@ -9,7 +9,7 @@ it narrows them and takes back what the prior pulled.
 P is a mean of two meats: that of effects u, which has full rank with any number of prompts but one σ_u for all
 models, and the clustered sandwich's, which knows that prompts matter more to some models but has rank G − 1.
 On MT-bench, prompts drawn again, effects alone left the worst difference at .83 to .87 where 95 % was
-promised, a mean of both at .88 to .92 (`benchmarks/prompts.py`).
+promised, a mean of both at .88 to .91 (`benchmarks/prompts.py`).
 """
 
 from __future__ import annotations

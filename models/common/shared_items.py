@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv
 
+from bayesjudge.maths.definite import nearest_definite
+
 type Array = NDArray[np.float64]
 
 #: A variance of scores below this share of its information tells nothing of the dependence (labels without
@@ -72,7 +74,7 @@ def exact_margins(v: Array, information: Array, block: NDArray[Any], *, widen_on
         return np.where(same, information, found)
     for code in np.unique(block):
         inside = np.ix_(block == code, block == code)
-        found[inside] = information[inside] + _positive(found[inside] - information[inside])
+        found[inside] = information[inside] + nearest_definite(found[inside] - information[inside])
     return found
 
 
@@ -110,7 +112,7 @@ def between_systems(
             stretched.append(stretch * by_coefficient)
         mine = np.concatenate(stretched, axis=1)
         apart = covariance(mine)
-        found += known - apart + (_positive(apart - known) if widen_only else 0.0)
+        found += known - apart + (nearest_definite(apart - known) if widen_only else 0.0)
         every += mine
     return found + covariance(every)
 
@@ -144,20 +146,13 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     # Shares of Σ below its own noise, √(P/D), are not known to be smaller: the difference of a model and its copy would
     # vary less than its mean is off by chance.
     least = min(1.0, math.sqrt(len(spread) / len(draws)))
-    target = half[:, None] * _positive(np.eye(len(spread)) + added, least=least) * half
+    target = half[:, None] * nearest_definite(np.eye(len(spread)) + added, least=least) * half
     move = _root(target) / half
     degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), draws.shape[1]), return_inverse=True)
     chance = np.random.default_rng(seed).random((len(draws), 1))
     factor = np.sqrt(degrees / (2 * gammaincinv(degrees / 2, chance)))[:, of]
     moved: Array = centre + factor * ((draws - centre) @ basis @ move.T @ basis.T)
     return moved
-
-
-def _positive(matrix: Array, *, least: float = 0.0) -> Array:
-    """The nearest matrix without eigenvalues below ``least``."""
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    found: Array = (vectors * np.maximum(values, least)) @ vectors.T
-    return found
 
 
 def _root(matrix: Array) -> Array:

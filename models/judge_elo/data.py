@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
+from bayesjudge.maths.definite import nearest_definite
 from bayesjudge.maths.prompt_effects import prompt_effects
 from bayesjudge.maths.strengths import Strengths, fit_strengths, linearised, poorly_known
 from bayesjudge.model import Data
@@ -231,5 +232,4 @@ def _model_based(at: Strengths) -> Floats:
     for r in range(sums.raters):
         rater, own = sums.rater == r, slice(r * width, (r + 1) * width)
         meat[own, own] = residual[rater].sum() / binomial[rater].sum() * at.information[own, own]
-    values, vectors = np.linalg.eigh(meat)
-    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    return nearest_definite(meat)

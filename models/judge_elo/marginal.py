@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.maths.bradley_terry import PER_LOGIT
+from bayesjudge.maths.definite import nearest_definite
 from bayesjudge.model import Data
 from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
 from bayesjudge.priors import Prior
@@ -168,9 +169,8 @@ def curvature_at(marginal: Marginal, u: Floats, priors: Priors) -> Floats:
     moves = step * np.eye(len(u))
     slopes = [(marginal.slope(u + move, priors)[1], marginal.slope(u - move, priors)[1]) for move in moves]
     matrix = -np.array([(up - down) / (2 * step) for up, down in slopes])
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     # A prior of unit width is the least that is known of any direction.
-    return np.asarray((vectors * np.maximum(values, 0.3)) @ vectors.T)
+    return nearest_definite(matrix, least=0.3)
 
 
 def conditional(marginal: Marginal, u: Floats) -> tuple[Floats, Floats]:

@@ -20,6 +20,7 @@ from bayesjudge.effects import RATES, Formula
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Population
 from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, quantity
+from bayesjudge.maths.definite import nearest_definite
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.verdict_channel import quality_quantities
 from bayesjudge.models.judge_error.results import statistics_of, whole
@@ -193,8 +194,7 @@ def _residual_correlation(p: Array, data: Data) -> Array:
     products = (by_item.T @ by_item).toarray()
     scale = np.sqrt(np.maximum(np.diag(products), 1e-12))
     found: Array = np.where(np.eye(systems, dtype=bool), 1.0, 0.99 * products / np.outer(scale, scale))
-    values, vectors = np.linalg.eigh(found)
-    floored = (vectors * np.maximum(values, 1e-9)) @ vectors.T
+    floored = nearest_definite(found, least=1e-9)
     return floored / np.sqrt(np.outer(np.diag(floored), np.diag(floored)))
 
 

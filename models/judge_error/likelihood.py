@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.maths.definite import nearest_definite
+
 type Array = NDArray[np.float64]
 
 
@@ -68,9 +70,7 @@ def information(theta: Array, q1: Array, q0: Array, *, n: Array, enriched: bool)
         gap = np.subtract(*_complete(theta, q1, q0, v))
         weight = unlabelled[:, v] * share[:, v] * (1 - share[:, v])
         found -= weight[:, None, None] * gap[:, :, None] * gap[:, None, :]
-    values, vectors = np.linalg.eigh(found)
-    floored: Array = (vectors * np.maximum(values, 0.0)[:, None, :]) @ np.swapaxes(vectors, -1, -2)
-    return floored
+    return nearest_definite(found)
 
 
 def _share(theta: Array, q1: Array, q0: Array) -> Array:

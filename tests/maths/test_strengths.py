@@ -161,6 +161,7 @@ def test_effects_know_that_errors_cancel_along_a_chain() -> None:
         ends @ at.covariance(meat) @ ends
         for meat in (prompt_effects(at, [by_prompt]).meat, sandwich_meat(at, by_prompt), at.meat)
     )
+    # 2,000 prompts know either to 3 %, and their ratio to 4.
     assert effects == pytest.approx(sandwich, rel=0.15)
     assert effects < 0.4 * independent
 

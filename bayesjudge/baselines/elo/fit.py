@@ -14,6 +14,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, solve_strengths, to_elo
 from bayesjudge.maths.comparison_graph import comparison_graph
+from bayesjudge.maths.definite import nearest_definite
 from bayesjudge.maths.prompt_effects import sandwich_meat
 from bayesjudge.maths.strengths import linearised
 
@@ -210,8 +211,7 @@ def _clustered_meat(
     meats = [sandwich_meat(at, one) for one in columns]
     meat = np.sum(meats, axis=0) - (len(meats) - 1) * alone
     if len(meats) > 1:
-        values, vectors = np.linalg.eigh(meat)
-        meat = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        meat = nearest_definite(meat)
     return meat, float(min(groups) - 1)
 
 
