@@ -1,6 +1,6 @@
 """Do intervals of Elo cover where the prompts of a log, or its voters, are drawn from a real table.
 
-MT-bench (80 prompts, 6 models) is taken as the world: people's votes, and GPT-4's verdicts apart. One
+MT-bench (80 prompts, 6 models) is taken as the world: people's votes and GPT-4's verdicts, apart and both. One
 replicate is a log of n prompts drawn from it with replacement, or of 65 voters; the truth is the Elo of the
 whole table. How battles on one prompt depend on each other is that of the real table. In the world of
 independent battles, every outcome is drawn anew from all those of its pair. Two worlds have few pairs: GPT-4's
@@ -29,6 +29,7 @@ from bayesjudge.baselines.elo import elo_baselines
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.bradley_terry import BradleyTerry
+from bayesjudge.models.judge_elo import JudgeElo
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "pairwise_mtbench_human"
 #: Enough for the ends of an interval: some 1,000 effective draws.
@@ -65,7 +66,7 @@ def _options() -> argparse.Namespace:
 
 def worlds(folder: Path, prompts: Sequence[int]) -> Iterator[tuple[str, Log, int, Any]]:
     """Name, whole table, units of a log, and how a log is drawn."""
-    tables = {rater: read_mtbench(folder, rater) for rater in ("people", "gpt-4", "voters")}
+    tables = {rater: read_mtbench(folder, rater) for rater in ("people", "gpt-4", "both", "voters")}
     yield from ((name, tables[name], n, drawn) for name in ("people", "gpt-4") for n in prompts)
     simulated, few = by_quality(10, 2000, seed=1), 100
     for design in ("chain", "star"):
@@ -73,6 +74,7 @@ def worlds(folder: Path, prompts: Sequence[int]) -> Iterator[tuple[str, Log, int
         yield f"simulated, {design}", linked(simulated, design), few, drawn
     yield "voters", tables["voters"], VOTERS, drawn
     yield "independent battles", tables["people"], max(prompts), independent
+    yield from (("both", tables["both"], n, drawn) for n in prompts)
 
 
 def scored(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -81,26 +83,27 @@ def scored(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         streams = np.random.SeedSequence([options.seed, k]).spawn(options.replicates)
         logs = [draw(table, n, np.random.default_rng(stream)) for stream in streams]
         truth = _truth(table)
+        model = JudgeElo() if table.rater.any() else BradleyTerry()
         for clustered in (True, False):
             counts = [counted(log, clustered=clustered) for log in logs]
             tables = [elo_baselines(one) for one in counts]
             # The baseline shows what prompts cost; the posterior that ignores them is only a yardstick.
             if clustered or draw is independent:
-                tables += fit_many(BradleyTerry(), counts, seed=options.seed, engine=SAMPLING).estimates()
+                tables += fit_many(model, counts, seed=options.seed, engine=SAMPLING).estimates()
             for rows in tables:
                 yield from _judged(rows, truth, world, n, "" if clustered else INDEPENDENT)
         print(f"{world}, n = {n}", file=sys.stderr)
 
 
 def _truth(table: Log) -> Mapping[tuple[str, str], float]:
-    rows = elo_baselines(counted(table, clustered=False)).frame
+    rows = elo_baselines(counted(table, clustered=False)).where(judge="").frame
     return {(row["estimand"], row["unit"]): row["point"] for row in rows.to_dict("records")}
 
 
 def _judged(
     rows: Estimates, truth: Mapping[tuple[str, str], float], world: str, n: int, suffix: str
 ) -> Iterator[dict[str, Any]]:
-    for row in rows.where(estimand=list(ESTIMANDS)).frame.to_dict("records"):
+    for row in rows.where(estimand=list(ESTIMANDS), judge="").frame.to_dict("records"):
         true = truth[str(row["estimand"]), str(row["unit"])]
         excludes = row["lower"] > 0 or row["upper"] < 0
         yield {
@@ -141,7 +144,7 @@ def must_hold(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for row in default:
         name = f"{row['world']}, {row['n']}: {row['method']}, {row['estimand']}"
         claims.append(holds(f"{name}: coverage", row["coverage"], least=0.93))
-        if str(row["world"]).split(",")[0] in {"people", "gpt-4", "simulated"}:
+        if str(row["world"]).split(",")[0] in {"people", "gpt-4", "both", "simulated"}:
             claims.append(holds(f"{name}: coverage of the worst unit", row["worst"], least=0.87))
             claims.append(holds(f"{name}: confident and wrong-signed", row["wrong"], most=0.002))
         if row["world"] == "independent battles":

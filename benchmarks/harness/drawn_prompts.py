@@ -20,11 +20,13 @@ type Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Log:
-    """One rater's battles, R rows of a vote or a verdict each.
+    """Battles, R rows of a vote or a verdict each.
 
     Attributes
     ----------
     models : tuple of str
+    rater : int array (R,)
+        `PEOPLE`, of which whoever is alone is one, or 1 the judge.
     first, second, item, unit : int array (R,)
         Codes; the unit is what is drawn: the prompt, or the voter.
     label : float array (R,)
@@ -32,6 +34,7 @@ class Log:
     """
 
     models: tuple[str, ...]
+    rater: Ints
     first: Ints
     second: Ints
     item: Ints
@@ -41,31 +44,25 @@ class Log:
     def keep(self, rows: NDArray[np.int64], unit: Ints) -> Log:
         """Some rows, several times if need be, with new units; an item of another unit is another item."""
         item = unit * (self.item.max() + 1) + self.item[rows]
-        return replace(
-            self, first=self.first[rows], second=self.second[rows], item=item, unit=unit, label=self.label[rows]
-        )
+        codes = {name: getattr(self, name)[rows] for name in ("rater", "first", "second", "label")}
+        return replace(self, item=item, unit=unit, **codes)
 
 
 def read_mtbench(folder: Path, rater: str) -> Log:
-    """The whole table of one rater.
+    """The whole table of one rater, or of two.
 
     Parameters
     ----------
     folder : Path
         ``pairwise_mtbench_human`` of the shared data.
     rater : str
-        ``people`` (units are prompts), ``voters`` (the same, units are the voters) or ``gpt-4`` (its first
-        run; both orders of a battle are one verdict).
+        ``people`` (units are prompts), ``voters`` (the same, units are the voters), ``gpt-4`` (its first
+        run; both orders of a battle are one verdict) or ``both``, people and the judge GPT-4.
     """
     items = pd.read_parquet(folder / "mtbench_items.parquet").set_index("item_id")
-    if rater == "gpt-4":
-        said = pd.read_parquet(folder / "mtbench_judgments.parquet")
-        said = said[(said["judge"] == "gpt-4-0613-pairwise") & (said["run"] == 0)]
-        side = said["verdict"].map({"a": 1.0, "b": -1.0, "tie": 0.0, 1.0: 1.0, 0.0: -1.0, 0.5: 0.0})
-        total = side.groupby(said["item_id"]).sum()
-        votes = pd.DataFrame({"item_id": total.index, "human": (np.sign(total.to_numpy()) + 1) / 2})
-    else:
-        votes = pd.read_parquet(folder / "mtbench_human_votes.parquet")
+    people = pd.read_parquet(folder / "mtbench_human_votes.parquet")
+    tables = {"gpt-4": [_verdicts(folder)], "both": [people, _verdicts(folder)]}.get(rater, [people])
+    votes = pd.concat(tables, ignore_index=True)
     of = items.loc[votes["item_id"]]
     unit = votes["human_id"] if rater == "voters" else of["question_id"]
     models = tuple(sorted({*of["model_a"], *of["model_b"]}))
@@ -74,12 +71,21 @@ def read_mtbench(folder: Path, rater: str) -> Log:
     label = votes["human"].to_numpy(np.float64)
     return Log(
         models=models,
+        rater=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
         first=np.minimum(a, b),
         second=np.maximum(a, b),
         item=pd.factorize(votes["item_id"])[0].astype(np.int64),
         unit=pd.factorize(np.asarray(unit))[0].astype(np.int64),
         label=np.where(a < b, label, 1 - label),
     )
+
+
+def _verdicts(folder: Path) -> pd.DataFrame:
+    said = pd.read_parquet(folder / "mtbench_judgments.parquet")
+    said = said[(said["judge"] == "gpt-4-0613-pairwise") & (said["run"] == 0)]
+    side = said["verdict"].map({"a": 1.0, "b": -1.0, "tie": 0.0, 1.0: 1.0, 0.0: -1.0, 0.5: 0.0})
+    total = side.groupby(said["item_id"]).sum()
+    return pd.DataFrame({"item_id": total.index, "human": (np.sign(total.to_numpy()) + 1) / 2})
 
 
 def linked(log: Log, design: str) -> Log:
@@ -102,6 +108,7 @@ def by_quality(models: int, prompts: int, *, seed: int) -> Log:
     rows = gap.size
     return Log(
         models=tuple(f"m{k}" for k in range(models)),
+        rater=np.full(rows, PEOPLE),
         first=np.tile(one, prompts),
         second=np.tile(other, prompts),
         item=np.arange(rows),
@@ -131,30 +138,23 @@ def independent(log: Log, units: int, rng: np.random.Generator) -> Log:
 def counted(log: Log, *, clustered: bool = True) -> BattleCounts:
     """What `count_battles` would count."""
     outcome = np.stack([log.label == 1, log.label == 0.5, log.label == 0], axis=1).astype(np.int64)
-    zero, unknown = np.zeros(len(log.first), dtype=np.int64), np.full(len(log.first), np.nan)
-    pair = {"first": log.first, "second": log.second, "group": zero}
-    human = HumanVotes(**pair, order=zero, length=unknown, covariates=np.zeros((len(zero), 0)), votes=outcome)
-    nobody = JudgedBattles(
-        **pair,
-        judge=zero,
-        order=zero,
-        label=log.label,
-        verdict=log.label,
-        gap=unknown,
-        length=unknown,
-        covariates=human.covariates,
-        votes=outcome,
-        n=zero,
-    ).keep(zero[:0])
-    none = np.zeros(0)
+    size = len(log.first)
+    zero, unknown = np.zeros(size, dtype=np.int64), np.full(size, np.nan)
+    pair = {"first": log.first, "second": log.second, "group": zero, "order": zero}
+    more = {"length": unknown, "covariates": np.zeros((size, 0)), "votes": outcome}
+    votes = HumanVotes(**pair, **more)
+    verdicts = JudgedBattles(**pair, **more, judge=zero, label=log.label, verdict=log.label, gap=unknown, n=zero + 1)
+    judges = ("gpt-4",) * int(log.rater.max())
+    judged, none = verdicts.keep(log.rater != PEOPLE), np.zeros((len(judges), 0))
+    swaps = np.zeros((len(judges), 3, 3), dtype=np.int64)
     return BattleCounts(
         models=log.models,
-        judges=(),
+        judges=judges,
         groups=("all",),
-        human=human,
-        judged=nobody,
-        shown=nobody,
-        swaps=Swaps(labels=np.zeros((0, 3, 3), dtype=np.int64), advantage=none, advantage_squares=none, n=zero[:0]),
+        human=votes.keep(log.rater == PEOPLE),
+        judged=judged,
+        shown=judged,
+        swaps=Swaps(labels=swaps, advantage=none.sum(axis=1), advantage_squares=none.sum(axis=1), n=swaps.sum((1, 2))),
         battles=_clusters(log, "battle", _codes(log.item, log.first, log.second)),
         clusters=(_clusters(log, "unit", log.unit),) if clustered else (),
     )
@@ -165,7 +165,7 @@ def _clusters(log: Log, column: str, cluster: Ints) -> BattleClusters:
     unknown, zero = np.full(size, np.nan), np.zeros(size, dtype=np.int64)
     return BattleClusters(
         column=column,
-        rater=zero + PEOPLE,
+        rater=log.rater,
         first=log.first,
         second=log.second,
         group=zero,

@@ -5,16 +5,12 @@ The likelihood takes battles as independent. On a prompt a model does better or 
 meat of single votes, estimates then vary by H⁻¹PH⁻¹, where independent votes have H⁻¹BH⁻¹. The difference
 changes the draws of Elo: mostly it widens them, and along a chain of pairs, where errors of neighbours cancel,
 it narrows them and takes back what the prior pulled.
-
-P is a mean of two meats: that of effects u, which has full rank with any number of prompts but one σ_u for all
-models, and the clustered sandwich's, which knows that prompts matter more to some models but has rank G − 1.
-On MT-bench, prompts drawn again, effects alone left the worst difference at .83 to .87 where 95 % was
-promised, a mean of both at .88 to .91 (`benchmarks/prompts.py`).
+P is a mean of two meats, of effects u and of the sandwich (`prompt_effects.shared_meat`, `benchmarks/prompts.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,19 +18,16 @@ from numpy.typing import NDArray
 
 from bayesjudge.counts.battles.clusters import PEOPLE
 from bayesjudge.counts.battles.few_clusters import clusters_of_models
-from bayesjudge.maths.prompt_effects import prompt_effects, sandwich_meat
-from bayesjudge.maths.strengths import Strengths, fit_strengths, poorly_known
+from bayesjudge.maths.prompt_effects import shared_meat
+from bayesjudge.maths.strengths import fit_strengths, poorly_known
 from bayesjudge.models.common.shared_items import RANK, adjust
 
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
-    from bayesjudge.maths.battle_sums import BattleSums
 
 
 type Array = NDArray[np.float64]
 
-#: Most weight of the effects: alone they were too sure on MT-bench.
-_MOST_EFFECTS = 0.5
 #: Clusters may make the variance of a direction smaller, as along a chain of pairs, to no less than this share.
 _LEAST_RATIO = 0.1
 #: Degrees of freedom past which Student's t is the normal distribution.
@@ -79,12 +72,9 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
     if not columns or total.min() < 2:
         return found
     at = fit_strengths(battles.sums(models=models))
-    tables = [rows.sums(models=models) for rows in columns]
-    single = _single_votes(at, battles.label)
-    sandwich = sum(sandwich_meat(at, one) for one in tables) - (len(tables) - 1) * single
-    effects = prompt_effects(at, tables).meat
-    share = _share_of_effects(at, tables, effects - sandwich)
-    meat = share * effects + (1 - share) * sandwich
+    votes = battles.single().sums(models=models)
+    single = at.grouped(votes).meat
+    meat = shared_meat(at, [rows.sums(models=models) for rows in columns], votes)
     return {
         **found,
         "alone": at.covariance(single),
@@ -168,28 +158,3 @@ def _distribution(grid: Array, prior: Array, estimate: Array, errors: Array) -> 
 def independent(arrays: dict[str, Any]) -> dict[str, Any]:
     """The same design where no two battles share anything: replicated battles are drawn so."""
     return arrays | {name: np.zeros_like(arrays[name]) for name in ("added", "group_added") if name in arrays}
-
-
-def _share_of_effects(at: Strengths, tables: Sequence[BattleSums], apart: Array) -> float:
-    """Weight of the effects' meat in the mean: the sandwich's noise over its squared distance from them.
-
-    Both in covariances of strengths (Ledoit & Wolf 2003, eq. 14).
-    """
-    noise = 0.0
-    for table in tables:
-        part = at.grouped(table)
-        scores = part.scores @ at.inverse
-        groups, squares = part.times[np.unique(table.cluster)].sum(), (scores**2).sum(axis=1)
-        noise += float(part.times @ squares**2 - (at.covariance(part.meat) ** 2).sum() / groups)
-    return min(noise / max(float((at.covariance(apart) ** 2).sum()), 1e-300), _MOST_EFFECTS)
-
-
-def _single_votes(at: Strengths, label: Array) -> Array:
-    """Meat of single votes: those of one battle are kept apart."""
-    sums = at.sums
-    square = sums.total * (label - at.expected(sums)) ** 2
-    found = np.zeros((sums.models, sums.models))
-    for one, other, sign in ((0, 0, 1), (1, 1, 1), (0, 1, -1), (1, 0, -1)):
-        sides = (sums.first, sums.second)
-        np.add.at(found, (sides[one], sides[other]), sign * square)
-    return found

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.definite import nearest_definite
-from bayesjudge.maths.prompt_effects import prompt_effects
+from bayesjudge.maths.prompt_effects import prompt_effects, shared_meat
 from bayesjudge.maths.strengths import Strengths, fit_strengths, linearised, poorly_known
 from bayesjudge.model import Data
 from bayesjudge.models.common.battle_rows import human_rows
 from bayesjudge.models.common.elo_results import sizes
 from bayesjudge.models.judge_elo.importance import Points, likely
 from bayesjudge.models.judge_elo.marginal import Marginal, Priors
-from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums
+from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums, single_targets
 
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
@@ -39,6 +39,8 @@ FAMILY = "same family"
 type Floats = NDArray[np.float64]
 #: Least variance of the noise, as a share of the curvature: soft targets that always agree have next to none.
 _FLOOR = 1e-4
+#: Least degrees of freedom, of which Student's t has a variance.
+_LEAST_DF = 3
 #: Rounds of expectation at most, and the share of a standard deviation to which they agree.
 _ROUNDS, _CLOSE = 12, 0.05
 
@@ -76,7 +78,12 @@ def of_families(counts: BattleCounts, families: Mapping[str, str]) -> Floats:
 
 
 def strength_data(
-    sums: RaterSums, family: Floats, priors: Priors, *, start: StrengthData | None = None
+    sums: RaterSums,
+    family: Floats,
+    priors: Priors,
+    *,
+    start: StrengthData | None = None,
+    votes: BattleSums | None = None,
 ) -> StrengthData:
     """Strengths, and where some are poorly known the normal that is closest to what is likely of them.
 
@@ -86,10 +93,12 @@ def strength_data(
     divergence from the posterior (Opper & Archambeau 2009).
 
     start: Of data that differ by one model's votes.
+    votes: Single targets, where clusters' errors are not those of effects alone (`shared_meat`). Predictions go
+        without, whose own chance shares the effects; and where strengths are poorly known residuals say too little.
     """
     at = fit_strengths(sums.battles, start=None if start is None else start.at.estimate)
     poor, points = poorly_known(sums.battles), None
-    normal = observed(at, sums.clusters)
+    normal = observed(at, sums.clusters, votes=None if poor.any() else votes)
     if poor.any() and start is not None and start.points is not None:
         at, points = linearised(sums.battles, start.at.estimate, penalty=at.penalty, doubt=start.at.doubt), start.points
         normal = observed(replace(at, meat=_model_based(at)), sums.clusters)
@@ -132,7 +141,7 @@ def prepare(counts: BattleCounts, *, length: bool, families: Mapping[str, str], 
     """The observation and its design, with the names of everything."""
     family = of_families(counts, families)
     sums = rater_sums(counts, length=length)
-    found = strength_data(sums, family, priors)
+    found = strength_data(sums, family, priors, votes=single_targets(counts, sums))
     marginal = found.marginal
     effects = (*sums.covariates, *([FAMILY] if family.any() else []))
     pairs = tuple(f"{a} & {b}" for a, b in itertools.combinations(counts.judges, 2))
@@ -202,10 +211,11 @@ class Normal:
     whitening: Floats
 
 
-def observed(at: Strengths, clusters: Sequence[BattleSums]) -> Normal:
+def observed(at: Strengths, clusters: Sequence[BattleSums], *, votes: BattleSums | None = None) -> Normal:
     """The observation about a point."""
     sums = at.sums
-    noise = prompt_effects(at, clusters).meat + _FLOOR * at.information
+    meat = _clustered(at, clusters, votes) if clusters and votes else prompt_effects(at, clusters).meat
+    noise = meat + _FLOOR * at.information
     values, basis = np.linalg.eigh(at.information)
     informative = basis[:, values > 1e-9 * values.max()]
     root = np.linalg.cholesky(informative.T @ noise @ informative)
@@ -218,6 +228,18 @@ def observed(at: Strengths, clusters: Sequence[BattleSums]) -> Normal:
         whitening=whitening,
         effects=design[:, :, sums.models :].reshape(len(design), -1),
     )
+
+
+def _clustered(at: Strengths, clusters: Sequence[BattleSums], votes: BattleSums) -> Floats:
+    """Covariance of scores, as large as G clusters leave it uncertain: the variance of Student's t with G − 1.
+
+    Battles weigh by its inverse, which takes noise of a sandwich for precision: it counts by its degrees of freedom
+    for each direction that battles compare.
+    """
+    df = max(min(one.times[np.unique(one.cluster)].sum() for one in clusters) - 1, _LEAST_DF)
+    directions = float(np.linalg.matrix_rank(at.information))
+    meat = shared_meat(at, clusters, votes, least_effects=directions / df)
+    return nearest_definite(meat) * df / (df - 2)
 
 
 def _model_based(at: Strengths) -> Floats:

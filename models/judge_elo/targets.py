@@ -63,6 +63,11 @@ def rater_sums(counts: BattleCounts, *, length: bool) -> RaterSums:
     return RaterSums(battles=tables[0], clusters=tuple(tables[1:]), covariates=covariates, beta=beta)
 
 
+def single_targets(counts: BattleCounts, sums: RaterSums) -> BattleSums:
+    """The same targets, each a cluster of its own."""
+    return _sums(counts.battles.single(), counts, sums.covariates, sums.beta)
+
+
 def distinct_judges(counts: BattleCounts) -> BattleCounts:
     """Without judges whose every view is another's: a copy is no second witness.
 

@@ -243,8 +243,9 @@ def test_intervals_of_elo_cover_where_prompts_are_drawn_again(shared_data: Path,
     out = tmp_path / "out.json"
     run(str(BENCHMARKS / "prompts.py"), "--replicates", "20", "--prompts", "20", "--out", str(out))
     found = {(row["world"], row["estimand"], row["method"]): row for row in json.loads(out.read_text())["summary"]}
-    for world in ("people", "gpt-4"):
-        for method in ("bayes:bradley_terry[human]", "hard-elo"):
+    posteriors = dict.fromkeys(("people", "gpt-4"), "bayes:bradley_terry[human]") | {"both": "bayes:judge_elo"}
+    for world, posterior in posteriors.items():
+        for method in (posterior, "hard-elo"):
             # Models of one log err together: 20 logs are some 60 independent intervals; 200 logs hold .93.
             assert found[world, "elo", method]["coverage"] >= 0.8, (world, method)
         assert found[world, "elo", "hard-elo[independent]"]["coverage"] < 0.85

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from scipy.special import expit
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums, sum_battles
 from bayesjudge.maths.bradley_terry import PER_LOGIT, solve_strengths
-from bayesjudge.maths.prompt_effects import prompt_effects, sandwich_meat
+from bayesjudge.maths.prompt_effects import prompt_effects, sandwich_meat, shared_meat
 from bayesjudge.maths.strengths import Strengths, fit_strengths
 
 type Events = dict[str, Any]
@@ -164,6 +165,32 @@ def test_effects_know_that_errors_cancel_along_a_chain() -> None:
     # 2,000 prompts know either to 3 %, and their ratio to 4.
     assert effects == pytest.approx(sandwich, rel=0.15)
     assert effects < 0.4 * independent
+
+
+def test_a_mean_of_both_knows_that_prompts_matter_to_one_model() -> None:
+    """Of its variance, which many prompts know, effects alone miss over a third; the mean gives back half of that."""
+    models, rng = 6, np.random.default_rng(2)
+    pairs = np.array(list(itertools.combinations(range(models), 2)))
+
+    def meats(prompts: int) -> Array:
+        effects = rng.normal(size=(prompts, models)) * np.array([1.5, *[0.2] * (models - 1)])
+        prompt, pair = (part.reshape(-1) for part in np.meshgrid(np.arange(prompts), np.arange(len(pairs))))
+        a, b = pairs[pair].T
+        target = (rng.random(len(a)) < expit(effects[prompt, a] - effects[prompt, b])).astype(float)
+        named = {"rater": np.zeros_like(a), "first": a, "second": b, "target": target}
+        codes = (np.arange(len(a)), prompt)
+        single, by_prompt = (sum_battles(**named, cluster=code, models=models, raters=1) for code in codes)
+        at = fit_strengths(single)
+        alone, mean = prompt_effects(at, [by_prompt]).meat, shared_meat(at, [by_prompt], single)
+        only = shared_meat(at, [by_prompt], single, least_effects=1.0)
+        np.testing.assert_allclose(only, alone)
+        return np.array([meat[0, 0] / prompts for meat in (alone, mean, sandwich_meat(at, by_prompt))])
+
+    truth = meats(4000)[2]
+    effects, mean, sandwich = np.mean([meats(40) for _ in range(60)], axis=0) / truth
+    assert sandwich == pytest.approx(1, abs=0.1)
+    assert effects < 0.65
+    assert effects + 0.4 * (sandwich - effects) < mean <= sandwich + 1e-12
 
 
 def test_clusters_of_one_battle_each_add_nothing_but_the_small_sample_factor() -> None:

@@ -25,11 +25,13 @@ from bayesjudge.maths.strengths import linearised
 from bayesjudge.model import Data
 from bayesjudge.models.judge_elo import JudgeElo, held_out
 from bayesjudge.models.judge_elo import data as judge_elo_data
+from bayesjudge.models.judge_elo.data import strength_data
 from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.models.judge_elo.importance import FREEDOM, HEAVIER, Functional, Proposal, explored, weighted
 from bayesjudge.models.judge_elo.marginal import Marginal, unpacked
 from bayesjudge.models.judge_elo.scales import correlation_root, joint_scale, vine_shapes
 from bayesjudge.models.judge_elo.strengths import joint_draws
+from bayesjudge.models.judge_elo.targets import rater_sums, single_targets
 from bayesjudge.simulation import sbc
 from bayesjudge.tables import Battles
 
@@ -244,7 +246,9 @@ def test_expected_values_agree_in_few_rounds(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @cache
-def _world(seed: int, *, models: int = 8, battles: int = 240, prompts: int = 60, voted: float) -> BattleCounts:
+def _world(
+    seed: int, *, models: int = 8, battles: int = 240, prompts: int = 60, voted: float, cluster: str | None = None
+) -> BattleCounts:
     """People and a judge who looked at the same answers: half of what sways them in a battle they share."""
     rng = np.random.default_rng(seed)
     # Hyperparameters in the middle of their priors, on the scale that is left where battles vary so much.
@@ -258,7 +262,8 @@ def _world(seed: int, *, models: int = 8, battles: int = 240, prompts: int = 60,
     won = (rng.random(d.shape) < expit(d)).astype(float)
     won[0, rng.random(battles) >= voted] = np.nan
     frame = {"item": np.arange(battles), "prompt": prompt, "model_a": pairs[:, 0], "model_b": pairs[:, 1]}
-    return count_battles(Battles.from_frame(pd.DataFrame({**frame, "human": won[0], "judge": "j", "verdict": won[1]})))
+    table = pd.DataFrame({**frame, "human": won[0], "judge": "j", "verdict": won[1]})
+    return count_battles(Battles.from_frame(table), cluster=cluster)
 
 
 #: Where the chance of the votes to come is most of what is not known.
@@ -340,6 +345,22 @@ def test_a_model_that_won_everything_is_where_the_exact_posterior_has_it() -> No
     np.testing.assert_allclose(row[["lower", "point", "upper"]].astype(float), exact, atol=170)
     width = rows["upper"] - rows["lower"]
     assert width["m1"] == width.max()
+
+
+@pytest.mark.parametrize(
+    ("battles", "cluster", "mean"), [(960, "prompt", True), (960, "none", False), (40, "prompt", False)]
+)
+def test_errors_are_a_mean_with_the_sandwich_where_clusters_are_and_all_is_well_known(
+    battles: int, cluster: str, *, mean: bool
+) -> None:
+    """On average over strengths the two agree here, but for the variance of Student's t with 59 degrees of freedom."""
+    counts = _world(2, battles=battles, voted=1.0, cluster=cluster)
+    sums, family = rater_sums(counts, length=False), np.zeros((1, 8))
+    alone, both = (strength_data(sums, family, PRIORS, votes=votes) for votes in (None, single_targets(counts, sums)))
+    assert alone.poor.any() == (battles == 40)
+    assert np.array_equal(alone.whitening, both.whitening) == (not mean)
+    variance = [np.trace(np.linalg.pinv(one.whitening.T @ one.whitening)) for one in (alone, both)]
+    assert variance[1] / variance[0] == pytest.approx(59 / 57 if mean else 1, rel=0.15 if mean else 1e-12)
 
 
 def test_what_cannot_be_asked_is_said() -> None:

@@ -72,6 +72,11 @@ class BattleClusters(Rows):
         """One rater's rows."""
         return self.keep(self.rater == rater)
 
+    def single(self) -> BattleClusters:
+        """Every vote and every verdict as a cluster of its own."""
+        once, times = np.ones_like(self.n), self.n * self.times[self.cluster]
+        return replace(self, cluster=np.arange(len(self)), n=once, times=times)
+
     def count(self) -> int:
         """Number of clusters with a battle."""
         return int(self.times[np.unique(self.cluster[self.n > 0])].sum())
