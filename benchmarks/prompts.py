@@ -46,7 +46,10 @@ def main() -> None:
     if not options.data.is_dir():
         sys.exit(f"no data at {options.data}; name the folder with --data")
     facts, start = machine(), time.perf_counter()
-    found = summary(pd.DataFrame(scored(options)))
+    rows = pd.DataFrame(scored(options))
+    if rows.empty:
+        sys.exit(f"no world is named {' or '.join(options.worlds)}")
+    found = summary(rows)
     for estimand in ESTIMANDS:
         show([row for row in found if row["estimand"] == estimand], f"{estimand}, 95 % intervals")
     claims = [] if options.quick else must_hold(found)
@@ -57,6 +60,7 @@ def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--replicates", type=int, default=200, help="logs drawn for each world and n")
     options.add_argument("--prompts", type=int, nargs="+", default=[20, 40, 80], help="prompts of a log, n")
+    options.add_argument("--worlds", nargs="+", metavar="NAME", help="only these, as the tables name them")
     options.add_argument("--data", type=Path, default=DATA)
     found = options.parse_args()
     if found.quick:
@@ -80,6 +84,8 @@ def worlds(folder: Path, prompts: Sequence[int]) -> Iterator[tuple[str, Log, int
 def scored(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """One row for each interval of each log."""
     for k, (world, table, n, draw) in enumerate(worlds(options.data, options.prompts)):
+        if options.worlds and world not in options.worlds:
+            continue
         streams = np.random.SeedSequence([options.seed, k]).spawn(options.replicates)
         logs = [draw(table, n, np.random.default_rng(stream)) for stream in streams]
         truth = _truth(table)

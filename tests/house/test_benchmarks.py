@@ -241,7 +241,8 @@ def test_intervals_cover_in_logs_that_are_no_full_table(shared_data: Path, tmp_p
 def test_intervals_of_elo_cover_where_prompts_are_drawn_again(shared_data: Path, tmp_path: Path) -> None:
     """Twenty logs of 20 prompts: clustered intervals cover where independent ones do not."""
     out = tmp_path / "out.json"
-    run(str(BENCHMARKS / "prompts.py"), "--replicates", "20", "--prompts", "20", "--out", str(out))
+    worlds = ("--worlds", "people", "gpt-4", "both", "independent battles")
+    run(str(BENCHMARKS / "prompts.py"), "--replicates", "20", "--prompts", "20", *worlds, "--out", str(out))
     found = {(row["world"], row["estimand"], row["method"]): row for row in json.loads(out.read_text())["summary"]}
     posteriors = dict.fromkeys(("people", "gpt-4"), "bayes:bradley_terry[human]") | {"both": "bayes:judge_elo"}
     for world, posterior in posteriors.items():
