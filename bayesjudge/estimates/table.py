@@ -184,6 +184,8 @@ def method_words(method: str) -> str:
     'Bayesian (partial pooling, other priors)'
     >>> method_words("bayes:judge_error[partial,accuracy~0+system+(1|topic),sensitivity~log(length)]")
     'Bayesian (partial pooling, formulas)'
+    >>> method_words("bayes:bradley_terry[human][independent]")
+    'Bayesian (Bradley–Terry, human, independent)'
     >>> method_words("hard-elo by gpt-4-0125"), method_words("bayes:judge_elo")
     ('hard Elo by gpt-4-0125', 'Bayesian (votes and judges)')
     >>> method_words("conformal[split,line] hard-elo by gpt-4-0125")
@@ -193,7 +195,7 @@ def method_words(method: str) -> str:
         return method
     key, by, judge = method.partition(" by ")
     key, _, of = key.partition("] ")
-    stem, bracket, inside = key.removesuffix("]").partition("[")
+    stem, bracket, inside = key.removesuffix("]").replace("][", ",").partition("[")
     # A family of priors begins with a capital letter, which no function of a formula does.
     inside, priors = re.subn(r",? ?\w+~[A-Z]\w*\([^)]*\)", "", inside)
     options = [part for part in inside.split(",") if "~" not in part] if bracket and inside else []

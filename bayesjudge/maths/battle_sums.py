@@ -56,6 +56,11 @@ class BattleSums:
         """Targets of each row in all clusters of its kind (N,)."""
         return np.asarray(self.n * self.times[self.cluster])
 
+    @property
+    def groups(self) -> float:
+        """Number of clusters with a target."""
+        return float(self.times[np.unique(self.cluster)].sum())
+
     def keep(self, rows: NDArray[np.bool_]) -> BattleSums:
         """The rows of a mask (N,); clusters stay, though some may now be empty."""
         names = ("rater", "first", "second", "x", "cluster", "n", "t")

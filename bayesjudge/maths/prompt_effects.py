@@ -34,7 +34,7 @@ def sandwich_meat(at: Strengths, clusters: BattleSums) -> Floats:
 
     Intervals take Student's t with G − 1 degrees of freedom (Cameron & Miller 2015).
     """
-    groups = clusters.times[np.unique(clusters.cluster)].sum()
+    groups = clusters.groups
     if groups < 2:
         raise UsageError(
             f"clustered errors need 2 clusters or more, and there is {groups:.0f}: "
@@ -66,9 +66,8 @@ def shared_meat(
 def _sandwich_noise(at: Strengths, clusters: BattleSums) -> float:
     """Variance of the sandwich's covariance of strengths, summed over its entries."""
     part = at.grouped(clusters)
-    scores, groups = part.scores @ at.inverse, part.times[np.unique(clusters.cluster)].sum()
-    fourth = part.times @ (scores**2).sum(axis=1) ** 2
-    return float(fourth - (at.covariance(part.meat) ** 2).sum() / groups)
+    fourth = part.times @ ((part.scores @ at.inverse) ** 2).sum(axis=1) ** 2
+    return float(fourth - (at.covariance(part.meat) ** 2).sum() / clusters.groups)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -214,7 +214,8 @@ class Normal:
 def observed(at: Strengths, clusters: Sequence[BattleSums], *, votes: BattleSums | None = None) -> Normal:
     """The observation about a point."""
     sums = at.sums
-    meat = _clustered(at, clusters, votes) if clusters and votes else prompt_effects(at, clusters).meat
+    several = min((one.groups for one in clusters), default=0) > 1
+    meat = _clustered(at, clusters, votes) if votes and several else prompt_effects(at, clusters).meat
     noise = meat + _FLOOR * at.information
     values, basis = np.linalg.eigh(at.information)
     informative = basis[:, values > 1e-9 * values.max()]
@@ -231,15 +232,17 @@ def observed(at: Strengths, clusters: Sequence[BattleSums], *, votes: BattleSums
 
 
 def _clustered(at: Strengths, clusters: Sequence[BattleSums], votes: BattleSums) -> Floats:
-    """Covariance of scores, as large as G clusters leave it uncertain: the variance of Student's t with G − 1.
+    """Covariance of scores, as large as a rater's G clusters leave it uncertain: Student's t with G − 1 varies so.
 
     Battles weigh by its inverse, which takes noise of a sandwich for precision: it counts by its degrees of freedom
     for each direction that battles compare.
     """
-    df = max(min(one.times[np.unique(one.cluster)].sum() for one in clusters) - 1, _LEAST_DF)
-    directions = float(np.linalg.matrix_rank(at.information))
-    meat = shared_meat(at, clusters, votes, least_effects=directions / df)
-    return nearest_definite(meat) * df / (df - 2)
+    directions, raters = float(np.linalg.matrix_rank(at.information)), range(at.sums.raters)
+    meat = shared_meat(at, clusters, votes, least_effects=directions / (min(one.groups for one in clusters) - 1))
+    own = [min(one.keep(one.rater == r).groups for one in clusters) for r in raters]
+    df = np.maximum(np.array(own) - 1, _LEAST_DF)
+    larger = np.repeat(np.sqrt(df / (df - 2)), at.sums.width)
+    return nearest_definite(meat * np.outer(larger, larger))
 
 
 def _model_based(at: Strengths) -> Floats:

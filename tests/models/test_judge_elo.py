@@ -363,6 +363,17 @@ def test_errors_are_a_mean_with_the_sandwich_where_clusters_are_and_all_is_well_
     assert variance[1] / variance[0] == pytest.approx(59 / 57 if mean else 1, rel=0.15 if mean else 1e-12)
 
 
+def test_one_cluster_leaves_effects_alone() -> None:
+    counts = _world(2, battles=960, voted=1.0)
+    sums, family = rater_sums(counts, length=False), np.zeros((1, 8))
+    whole = replace(sums.clusters[0], cluster=np.zeros_like(sums.clusters[0].cluster), times=np.ones(1))
+    alone, both = (
+        strength_data(replace(sums, clusters=(whole,)), family, PRIORS, votes=votes)
+        for votes in (None, single_targets(counts, sums))
+    )
+    assert np.array_equal(alone.whitening, both.whitening)
+
+
 def test_what_cannot_be_asked_is_said() -> None:
     with pytest.raises(UsageError, match="no people's votes"):
         JudgeElo().prepare(_counts(battles=50, voted=0))

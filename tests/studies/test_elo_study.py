@@ -23,6 +23,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.options import EloOptions
 from bayesjudge.report import Comparison, json_schema, render_page
+from bayesjudge.report.elo.headline import about_intervals
 from bayesjudge.report.terminal import show_answer
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import ESTIMAND, predict_held_out, scores_of
@@ -117,6 +118,17 @@ def test_a_judge_who_prefers_a_column_is_told_when_the_order_is_not_known() -> N
     assert order_warnings(always, judges=["another"]) == order_warnings(always, judges="another") == []
     assert order_warnings(always, judges=["j0"]) == [told]
     assert order_warnings(Battles.from_frame(frame)) == []
+
+
+def test_clusters_are_those_of_peoples_votes() -> None:
+    """A verdict has no voter: it stands with its item, and no item is a voter."""
+    both = simulate_battles(seed=2, design=BattleDesign(battles=120)).battles.frame.drop(columns=["voter", "gap"])
+    votes = both.drop(columns=["verdict", "judge"]).dropna(subset="human")
+    votes["voter"] = np.arange(len(votes)) % 9
+    log = pd.concat([votes, both.drop(columns="human")])
+    answer = bj.elo(log, cluster="voter", models=["bradley_terry"], engine="laplace", **CHEAP)
+    assert answer.settings["clusters"] == {"voter": 9}
+    assert "these battles have 9 voters" in about_intervals(answer)
 
 
 def test_votes_that_cannot_be_hidden_are_named() -> None:

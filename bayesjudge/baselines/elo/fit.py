@@ -205,7 +205,7 @@ def _clustered_meat(
     """
     battles, *columns = clusters
     at = linearised(battles, theta[None, :], penalty=np.full(len(theta), max(ridge, _TINY)))
-    groups = [one.times[np.unique(one.cluster)].sum() for one in columns]
+    groups = [one.groups for one in columns]
     if min(groups) < 2:
         return at.meat, 0.0
     meats = [sandwich_meat(at, one) for one in columns]

@@ -13,6 +13,7 @@ from bayesjudge.baselines.elo import METHODS, elo_baselines
 from bayesjudge.baselines.elo.cluster_effects import cluster_effects
 from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_table
 from bayesjudge.baselines.elo.targets import HARD
+from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates
@@ -85,7 +86,7 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
             human_votes=counts.human.votes.sum(),
         ),
         **file_fact(battles),
-        "clusters": {rows.column: rows.count() for rows in counts.clusters},
+        "clusters": {rows.column: _own(rows).count() for rows in counts.clusters},
         "label_source": table.label_source if isinstance(table, Battles) else None,
     }
     answer = _assemble(counts, fits, baselines, options, predicted=predicted, settings=settings)
@@ -191,6 +192,12 @@ def _baselines(counts: BattleCounts, options: EloOptions) -> Estimates:
         return Estimates.concat([elo_baselines(counts, methods=names, **fixed), *within])
 
     return baseline_rows(options, counts, question="elo", own=own, rows=ours)
+
+
+def _own(rows: BattleClusters) -> BattleClusters:
+    """People's, whose Elo is the answer where they voted: a judge's verdicts name no voter."""
+    people = rows.of(PEOPLE)
+    return people if len(people) else rows
 
 
 def _as_independent(rows: Estimates) -> Estimates:
