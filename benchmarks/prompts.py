@@ -3,7 +3,7 @@
 MT-bench (80 prompts, 6 models) is taken as the world: people's votes and GPT-4's verdicts, apart and both. One
 replicate is a log of n prompts drawn from it with replacement, or of 65 voters; the truth is the Elo of the
 whole table. How battles on one prompt depend on each other is that of the real table. In the world of
-independent battles, every outcome is drawn anew from all those of its pair. Two worlds have few pairs: GPT-4's
+independent battles, every outcome is drawn anew from all those of its pair. Four worlds have few pairs: GPT-4's
 verdicts on neighbours by strength (a chain), or on one model with each other (a star), and the same of ten
 models whose answers have a quality each (100 of 2,000 prompts). The worst single unit (a model,
 or a pair of models) is shown too, since an average hides it.

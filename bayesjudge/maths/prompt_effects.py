@@ -43,20 +43,21 @@ def sandwich_meat(at: Strengths, clusters: BattleSums) -> Floats:
     return np.asarray(at.grouped(clusters).meat * groups / (groups - 1))
 
 
-def shared_meat(
-    at: Strengths, clusters: Sequence[BattleSums], votes: BattleSums, *, least_effects: float = 0.0
-) -> Floats:
+def crossed_meat(at: Strengths, clusters: Sequence[BattleSums], single: Floats) -> Floats:
+    """The sandwich of several kinds of cluster: what each adds to the meat of single votes adds up."""
+    return np.asarray(sum(sandwich_meat(at, one) for one in clusters) - (len(clusters) - 1) * single)
+
+
+def shared_meat(at: Strengths, clusters: Sequence[BattleSums], single: Floats, *, least_effects: float = 0.0) -> Floats:
     """Mean of the effects' meat and of the sandwich, (RQ, RQ): of full rank, and knowing that prompts matter unevenly.
 
     The weight of the effects is the sandwich's noise over its squared distance from them, both in covariances of
     strengths (Ledoit & Wolf 2003, eq. 14), a half at most.
 
-    votes: The same targets, each a cluster of its own: what two kinds of cluster have in common.
+    single: Meat of single votes: what two kinds of cluster have in common.
     least_effects: Least weight of the effects, where more hangs on the mean's inverse than on its entries.
     """
-    single = at.grouped(votes).meat
-    sandwich = sum(sandwich_meat(at, one) for one in clusters) - (len(clusters) - 1) * single
-    effects = prompt_effects(at, clusters).meat
+    sandwich, effects = crossed_meat(at, clusters, single), prompt_effects(at, clusters).meat
     noise = sum(_sandwich_noise(at, one) for one in clusters)
     distance = float((at.covariance(effects - sandwich) ** 2).sum())
     share = max(min(noise / max(distance, 1e-300), _MOST_EFFECTS), min(least_effects, 1.0))

@@ -26,7 +26,7 @@ class Log:
     ----------
     models : tuple of str
     rater : int array (R,)
-        `PEOPLE`, of which whoever is alone is one, or 1 the judge.
+        `PEOPLE`, or 1 for a judge beside them; a rater alone is `PEOPLE`, whoever it is.
     first, second, item, unit : int array (R,)
         Codes; the unit is what is drawn: the prompt, or the voter.
     label : float array (R,)
@@ -145,7 +145,7 @@ def counted(log: Log, *, clustered: bool = True) -> BattleCounts:
     votes = HumanVotes(**pair, **more)
     verdicts = JudgedBattles(**pair, **more, judge=zero, label=log.label, verdict=log.label, gap=unknown, n=zero + 1)
     judges = ("gpt-4",) * int(log.rater.max())
-    judged, none = verdicts.keep(log.rater != PEOPLE), np.zeros((len(judges), 0))
+    judged, none = verdicts.keep(log.rater != PEOPLE), np.zeros(len(judges))
     swaps = np.zeros((len(judges), 3, 3), dtype=np.int64)
     return BattleCounts(
         models=log.models,
@@ -154,7 +154,7 @@ def counted(log: Log, *, clustered: bool = True) -> BattleCounts:
         human=votes.keep(log.rater == PEOPLE),
         judged=judged,
         shown=judged,
-        swaps=Swaps(labels=swaps, advantage=none.sum(axis=1), advantage_squares=none.sum(axis=1), n=swaps.sum((1, 2))),
+        swaps=Swaps(labels=swaps, advantage=none, advantage_squares=none, n=swaps.sum((1, 2))),
         battles=_clusters(log, "battle", _codes(log.item, log.first, log.second)),
         clusters=(_clusters(log, "unit", log.unit),) if clustered else (),
     )

@@ -72,9 +72,8 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
     if not columns or total.min() < 2:
         return found
     at = fit_strengths(battles.sums(models=models))
-    votes = battles.single().sums(models=models)
-    single = at.grouped(votes).meat
-    meat = shared_meat(at, [rows.sums(models=models) for rows in columns], votes)
+    single = at.grouped(battles.single().sums(models=models)).meat
+    meat = shared_meat(at, [rows.sums(models=models) for rows in columns], single)
     return {
         **found,
         "alone": at.covariance(single),

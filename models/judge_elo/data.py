@@ -232,13 +232,14 @@ def observed(at: Strengths, clusters: Sequence[BattleSums], *, votes: BattleSums
 
 
 def _clustered(at: Strengths, clusters: Sequence[BattleSums], votes: BattleSums) -> Floats:
-    """Covariance of scores, as large as a rater's G clusters leave it uncertain: Student's t with G − 1 varies so.
+    """Covariance of scores; each rater's part times the variance of Student's t with its number of clusters less one.
 
     Battles weigh by its inverse, which takes noise of a sandwich for precision: it counts by its degrees of freedom
     for each direction that battles compare.
     """
     directions, raters = float(np.linalg.matrix_rank(at.information)), range(at.sums.raters)
-    meat = shared_meat(at, clusters, votes, least_effects=directions / (min(one.groups for one in clusters) - 1))
+    least = directions / (min(one.groups for one in clusters) - 1)
+    meat = shared_meat(at, clusters, at.grouped(votes).meat, least_effects=least)
     own = [min(one.keep(one.rater == r).groups for one in clusters) for r in raters]
     df = np.maximum(np.array(own) - 1, _LEAST_DF)
     larger = np.repeat(np.sqrt(df / (df - 2)), at.sums.width)

@@ -181,16 +181,17 @@ def test_a_mean_of_both_knows_that_prompts_matter_to_one_model() -> None:
         codes = (np.arange(len(a)), prompt)
         single, by_prompt = (sum_battles(**named, cluster=code, models=models, raters=1) for code in codes)
         at = fit_strengths(single)
-        alone, mean = prompt_effects(at, [by_prompt]).meat, shared_meat(at, [by_prompt], single)
-        only = shared_meat(at, [by_prompt], single, least_effects=1.0)
+        alone, mean = prompt_effects(at, [by_prompt]).meat, shared_meat(at, [by_prompt], at.meat)
+        only = shared_meat(at, [by_prompt], at.meat, least_effects=1.0)
         np.testing.assert_allclose(only, alone)
         return np.array([meat[0, 0] / prompts for meat in (alone, mean, sandwich_meat(at, by_prompt))])
 
     truth = meats(4000)[2]
     effects, mean, sandwich = np.mean([meats(40) for _ in range(60)], axis=0) / truth
+    # 60 logs of 40 prompts know a variance to 3 %, and 4,000 to 2: three standard errors. Effects have .56, the mean .84.
     assert sandwich == pytest.approx(1, abs=0.1)
     assert effects < 0.65
-    assert effects + 0.4 * (sandwich - effects) < mean <= sandwich + 1e-12
+    assert effects + 0.5 * (sandwich - effects) < mean <= sandwich + 1e-12
 
 
 def test_clusters_of_one_battle_each_add_nothing_but_the_small_sample_factor() -> None:

@@ -25,7 +25,7 @@ from bayesjudge.maths.strengths import linearised
 from bayesjudge.model import Data
 from bayesjudge.models.judge_elo import JudgeElo, held_out
 from bayesjudge.models.judge_elo import data as judge_elo_data
-from bayesjudge.models.judge_elo.data import strength_data
+from bayesjudge.models.judge_elo.data import StrengthData, strength_data
 from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.models.judge_elo.importance import FREEDOM, HEAVIER, Functional, Proposal, explored, weighted
 from bayesjudge.models.judge_elo.marginal import Marginal, unpacked
@@ -347,20 +347,29 @@ def test_a_model_that_won_everything_is_where_the_exact_posterior_has_it() -> No
     assert width["m1"] == width.max()
 
 
+def _errors(counts: BattleCounts) -> tuple[StrengthData, StrengthData]:
+    """By effects alone, and with single votes."""
+    sums, family = rater_sums(counts, length=False), np.zeros((1, 8))
+    with_votes = strength_data(sums, family, PRIORS, votes=single_targets(counts, sums))
+    return strength_data(sums, family, PRIORS), with_votes
+
+
 @pytest.mark.parametrize(
     ("battles", "cluster", "mean"), [(960, "prompt", True), (960, "none", False), (40, "prompt", False)]
 )
 def test_errors_are_a_mean_with_the_sandwich_where_clusters_are_and_all_is_well_known(
     battles: int, cluster: str, *, mean: bool
 ) -> None:
-    """On average over strengths the two agree here, but for the variance of Student's t with 59 degrees of freedom."""
-    counts = _world(2, battles=battles, voted=1.0, cluster=cluster)
-    sums, family = rater_sums(counts, length=False), np.zeros((1, 8))
-    alone, both = (strength_data(sums, family, PRIORS, votes=votes) for votes in (None, single_targets(counts, sums)))
+    alone, both = _errors(_world(2, battles=battles, voted=1.0, cluster=cluster))
     assert alone.poor.any() == (battles == 40)
     assert np.array_equal(alone.whitening, both.whitening) == (not mean)
-    variance = [np.trace(np.linalg.pinv(one.whitening.T @ one.whitening)) for one in (alone, both)]
-    assert variance[1] / variance[0] == pytest.approx(59 / 57 if mean else 1, rel=0.15 if mean else 1e-12)
+
+
+def test_where_models_outnumber_prompts_errors_are_those_of_effects_times_students_variance() -> None:
+    """14 directions on 10 prompts; the floor of the noise, which is not multiplied, is 1e-4 of the curvature."""
+    alone, both = _errors(_world(2, battles=960, prompts=10, voted=1.0))
+    variance = [np.linalg.pinv(one.whitening.T @ one.whitening) for one in (alone, both)]
+    np.testing.assert_allclose(variance[1], variance[0] * 9 / 7, atol=1e-3 * np.trace(variance[0]) / 16)
 
 
 def test_one_cluster_leaves_effects_alone() -> None:

@@ -15,7 +15,7 @@ from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, solve_strengths, to_elo
 from bayesjudge.maths.comparison_graph import comparison_graph
 from bayesjudge.maths.definite import nearest_definite
-from bayesjudge.maths.prompt_effects import sandwich_meat
+from bayesjudge.maths.prompt_effects import crossed_meat
 from bayesjudge.maths.strengths import linearised
 
 #: Numbers in the largest array of weights: 64 MB.
@@ -208,9 +208,8 @@ def _clustered_meat(
     groups = [one.groups for one in columns]
     if min(groups) < 2:
         return at.meat, 0.0
-    meats = [sandwich_meat(at, one) for one in columns]
-    meat = np.sum(meats, axis=0) - (len(meats) - 1) * alone
-    if len(meats) > 1:
+    meat = crossed_meat(at, columns, alone)
+    if len(columns) > 1:
         meat = nearest_definite(meat)
     return meat, float(min(groups) - 1)
 
