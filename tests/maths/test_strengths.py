@@ -188,7 +188,7 @@ def test_a_mean_of_both_knows_that_prompts_matter_to_one_model() -> None:
 
     truth = meats(4000)[2]
     effects, mean, sandwich = np.mean([meats(40) for _ in range(60)], axis=0) / truth
-    # 60 logs of 40 prompts know a variance to 3 %, and 4,000 to 2: three standard errors. Effects have .56, the mean .84.
+    # 60 logs of 40 prompts know a variance to 3 %, 4,000 prompts to 2: three errors. Effects have .56, the mean .84.
     assert sandwich == pytest.approx(1, abs=0.1)
     assert effects < 0.65
     assert effects + 0.5 * (sandwich - effects) < mean <= sandwich + 1e-12
