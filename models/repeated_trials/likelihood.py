@@ -208,9 +208,7 @@ def _tying(cells: Cells, spread: Any, data: Data) -> Guess:
 
 
 def _repeats(prior: InUse, data: Data) -> Any:
-    """ρ of every judge, (judges,); 0 where no cell has two trials."""
-    if data.facts["most_trials"] == 1:
-        return jnp.zeros(data.size("judge"))
+    """ρ of every judge, (judges,); where no cell has two trials it is the prior's alone."""
     with numpyro.plate("judge", data.size("judge"), dim=-1):
         return numpyro.sample("repeat_correlation", prior.numpyro("repeat_correlation"))
 

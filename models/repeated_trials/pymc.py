@@ -37,7 +37,8 @@ def traits(prior: InUse, data: Data, formula: Formula | None) -> Cells:
         by_heat = prior.pymc("decisiveness", "decisiveness", dims="other_temperature")
         log_scale = log_scale + pt.concatenate([np.zeros(1), by_heat])[data["temperature"]]
     ties, kappa = prior.pymc("tie", "tie", dims="judge"), pt.exp(pt.as_tensor(log_scale))
-    cells = Cells(kappa, gamma, ties[judge], _repeats(prior, data)[judge])
+    rho = prior.pymc("repeat_correlation", "repeat_correlation", dims="judge")
+    cells = Cells(kappa, gamma, ties[judge], rho[judge])
     if data.facts["ties"]:
         cells = cells._replace(nu=cells.nu + _ties(prior, ties, cells, data))
     if data.size("prompt") == 1 or not data.size("ordered_judge"):
@@ -151,10 +152,3 @@ def _position(prior: InUse, data: Data) -> Any:
     if data.size("unordered_judge"):
         parts.append(prior.pymc("position_size", "position_size", dims="unordered_judge"))
     return pt.concatenate(parts)[data["position_of"]]
-
-
-def _repeats(prior: InUse, data: Data) -> Any:
-    """ρ of every judge, (judges,)."""
-    if data.facts["most_trials"] == 1:
-        return pt.as_tensor(np.zeros(data.size("judge")))
-    return prior.pymc("repeat_correlation", "repeat_correlation", dims="judge")

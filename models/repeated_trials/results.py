@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 GAPS = (0.01, 0.05, 0.10)
 UNIDENTIFIED = "the order of presentation was not recorded: position bias is not identified"
 ONE_ORDER = "one order only: position bias cannot be distinguished from preference, and rests on the prior"
+ONCE = "no comparison was repeated in one order: how often such repeats differ rests on the prior"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,7 +149,8 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
     rows = row("flip_rate", part.flip_rate.mean(-1))
     rows += row(f"flip_rate[{trials_label(part.observed.sum(1))}]", part.replicated_flip_rate)
     if part.same_order_flip_rate.size:
-        rows += row("flip_rate[same order]", part.same_order_flip_rate.mean(-1))
+        once = {} if part.repeated else {"note": ONCE}
+        rows += [{**one, **once} for one in row("flip_rate[same order]", part.same_order_flip_rate.mean(-1))]
     rows += row("disagreement", part.disagreement.mean(-1)) + row("tie_rate", part.q[..., 2].mean(-1))
     for trials in TIERS:
         rows += row(f"noise_budget[K={trials}]", part.items * (1 - one.match[ALL, trials]))
@@ -206,7 +208,9 @@ def _decisiveness_rows(posterior: xr.Dataset, data: Data, common: dict[str, Any]
     for estimand, draws in by_judge.items():
         found = summary_rows(draws, estimand=estimand, n=data.units, **common)
         rows += [{**row, "judge": row["unit"]} for row in found]
-    return rows
+    repeated = np.bincount(data["judge"], weights=np.asarray(data["total"]) > 1) > 0
+    once = {judge for judge, several in zip(data.coords["judge"], repeated, strict=True) if not several}
+    return [{**row, "note": ONCE * (row["estimand"] == "repeat_correlation" and row["unit"] in once)} for row in rows]
 
 
 def _layer_rows(draws: VerdictDraws, data: Data, common: dict[str, Any]) -> list[dict[str, Any]]:

@@ -97,6 +97,11 @@ class VerdictDraws:
         return np.moveaxis(pooled, 0, -2)
 
     @property
+    def repeated(self) -> bool:
+        """Whether any comparison was repeated in one order."""
+        return bool((self.n.sum(1) > 1).any())
+
+    @property
     def repeats_itself(self) -> bool:
         """Whether trials of one order never differ."""
         return never_differ(self.n[self.order != 0])

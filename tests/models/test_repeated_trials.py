@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import error_budget
@@ -328,6 +329,24 @@ def test_an_order_that_never_varies_is_said_to_tell_nothing() -> None:
     assert table.where(estimand="position[logit]").frame["note"].str.contains("one order only").all()
 
 
+@pytest.mark.parametrize(("trials", "once"), [(1, True), (2, False)])
+def test_a_judge_that_never_repeated_a_comparison_is_said_to_rest_on_the_prior(trials: int, once: bool) -> None:
+    data = MODEL.prepare(_log(trials=trials).trials)
+    table = MODEL.estimates(_posterior(data), data)
+    for estimand in ("repeat_correlation", "flip_rate[same order]"):
+        notes = table.where(estimand=estimand).frame["note"]
+        assert len(notes) == 2
+        assert (notes.str.contains("rests on the prior") == once).all()
+    assert not table.where(estimand="flip_rate").frame["note"].any()
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.9])
+def test_single_trials_say_nothing_of_their_correlation(rho: float) -> None:
+    p, counts = jnp.array([[0.5], [0.2], [0.3]]), jnp.eye(3, dtype=int)
+    cells = TrialOutcomes(jnp.log(jnp.tile(p, 3)), rho, jnp.ones(3, dtype=int), most=1)
+    np.testing.assert_allclose(cells.log_prob(counts), np.log(p[:, 0]), atol=1e-12)
+
+
 def test_the_density_without_orders_is_even_in_the_position_bias() -> None:
     data = MODEL.prepare(_log(orders="missing", **ONE).trials)
     assert data.coords["unordered_judge"] == ("heron",)
@@ -340,6 +359,26 @@ def test_the_reference_temperature_has_most_trials() -> None:
     data = MODEL.prepare(Trials.from_frame(few))
     assert data.coords["reference_temperature"] == ("T = 1",)
     assert data.coords["other_temperature"] == ("T = 0",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judge", ["gpt-3.5-turbo-0125", "gpt-3.5-turbo-1106", "gpt-4-0613"])
+def test_one_run_in_each_order_covers_what_further_runs_show(judge: str, shared_data: Path) -> None:
+    """Of 168 pairs judged three times in both orders, the first run alone: do two verdicts differ as often as said?
+
+    With trials of one order taken for independent, none of the nine judges' intervals held what all runs show.
+    """
+    frame = pd.read_parquet(shared_data / "repeated_position_bias" / "position_bias_repetitions.parquet")
+    of_judge = frame.loc[(frame["judge"] == judge) & frame["verdict"].notna(), ["item_id", "order", "run", "verdict"]]
+    # Two verdicts of different runs, in orders drawn apart.
+    pairs = of_judge.merge(of_judge, on="item_id")
+    pairs = pairs[pairs["run_x"] != pairs["run_y"]]
+    differ = (pairs["verdict_x"] != pairs["verdict_y"]).groupby(pairs["order_x"] == pairs["order_y"]).mean()
+    named = of_judge.rename(columns={"item_id": "item", "run": "trial", "verdict": "outcome"})
+    data = MODEL.prepare(Trials.from_frame(named[named["trial"] == 0].assign(judge=judge)))
+    fits = fit_many(MODEL, [data], seed=1, engine=Hmc(chains=2, draws=500, tune=300))
+    rows = MODEL.estimates(fits.posterior(0), data).frame.set_index("estimand")
+    assert rows.loc["disagreement", "lower"] <= differ.mean() <= rows.loc["disagreement", "upper"]
 
 
 def test_wrong_priors_are_refused() -> None:

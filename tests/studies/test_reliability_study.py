@@ -156,6 +156,15 @@ def test_checklist_says_what_the_data_allow(answer: bj.Comparison) -> None:
 
 
 @pytest.mark.slow
+def test_a_judge_that_never_repeated_a_comparison_is_named() -> None:
+    frame = comparisons(items=6)
+    x, first = frame["judge"] == "x", (frame["n_a"] > frame["n_b"]).astype(int)
+    once = frame.assign(n_a=frame["n_a"].mask(x, first), n_b=frame["n_b"].mask(x, 1 - first))
+    found = reliability(once, draws=100, chains=2, bootstrap=100).warnings
+    assert any(text.startswith("no comparison of x was repeated in the same order") for text in found)
+
+
+@pytest.mark.slow
 def test_the_command_says_what_is_not_identified_without_an_order(tmp_path: Path) -> None:
     log, frame = tmp_path / "log.csv", comparisons(items=6, trials=4)
     frame[frame["judge"] == "x"].drop(columns=["judge", "order", "category"]).to_csv(log, index=False)

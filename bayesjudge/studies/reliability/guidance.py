@@ -32,6 +32,7 @@ def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[
             of = "responses" if part is point else "items"
             found += [text for fit in part.fits for text in effect_warnings(fit.manifest, of=of)]
             found += [*part.counts.warnings, *part.baseline.warnings]
+    found += _once(pair) if pair is not None else []
     if point is not None and point.unfitted:
         found.append(point.unfitted)
     if point is not None and point.baseline.gaps.empty:
@@ -40,6 +41,27 @@ def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[
         found.append(f"no gap between scores of two responses: the scores have {why}")
     found += check_warnings(checks)
     return list(dict.fromkeys(found))
+
+
+def _once(pair: Compared) -> list[str]:
+    """Judges that were never asked the same again."""
+    counts = pair.counts
+    trials = counts.n.sum(axis=1)
+    judges = [name for j, name in enumerate(counts.judges) if trials[counts.judge == j].max() == 1]
+    if not judges:
+        return []
+    who = judges[0] if len(judges) == 1 else f"{len(judges)} judges"
+    if isinstance(pair, Chosen):
+        text = (
+            f"no arrangement was repeated by {who}: such repeats are taken to be independent given its probabilities; "
+            "a judge that repeats itself flips less than these figures say"
+        )
+    else:
+        text = (
+            f"no comparison of {who} was repeated in the same order and condition: how often such repeats differ "
+            "rests on the prior (repeat_correlation), and intervals are as wide as that; repeat some of them"
+        )
+    return [text]
 
 
 def checklist(
