@@ -587,6 +587,30 @@ _FIXTURES: Mapping[str, Fixture] = {
             for q, preference in (("say a", 1), ("say b", 2), ("say c", None))
         ],
     ),
+    "judgebench": Fixture(
+        name="judgments.jsonl",
+        tool="judgebench",
+        items=("p1", "p2"),
+        judges=("o3",),
+        labels=3,
+        dropped={"not scored": 1},
+        content=[
+            {
+                "pair_id": item,
+                "source": "maths",
+                "question": "2 + 2?",
+                "response_model": "x",
+                "response_A": "4",
+                "response_B": "5",
+                "label": "A>B",
+                "judge_name": "arena_hard",
+                "judgments": [
+                    game and {"judgment": {"judge_model": "o3", "response": game}, "decision": game} for game in games
+                ],
+            }
+            for item, games in (("p1", ("A>B", "A>B")), ("p2", ("B>A", None)), ("p3", (None, "?")))
+        ],
+    ),
     "judge-log": Fixture(
         name="replies.jsonl",
         tool="judge-log",

@@ -241,6 +241,7 @@ OTHERS = {
     "alpaca-eval",
     "alpaca-eval-outputs",
     "arena-hard",
+    "judgebench",
     "lmarena",
     "lmarena-kaggle",
     "mt-bench-pair",

@@ -61,7 +61,7 @@ def test_verdicts_are_the_judges_and_labels_the_persons(name: str, tmp_path: Pat
 
 #: Formats of single answers that know no people.
 #: Formats of comparisons.
-COMPARED = {"mt-bench-pair", "arena-hard", "alpaca-eval", "wildbench-pair"}
+COMPARED = {"mt-bench-pair", "arena-hard", "alpaca-eval", "wildbench-pair", "judgebench"}
 UNMARKED = [name for name, fixture in FIXTURES.items() if not fixture.labels and name not in COMPARED]
 
 
@@ -173,6 +173,24 @@ def test_a_judge_that_always_prefers_the_first_answer_is_no_evidence(tmp_path: P
     battles = read_battles(lines(tmp_path / "games.jsonl", records)).frame
     assert battles.groupby("model_a")["verdict"].mean().tolist() == [0.5, 0.5]
     assert set(zip(battles["order"], battles["verdict"], strict=True)) == {("ba", 0.0), ("ab", 1.0)}
+
+
+def test_both_games_of_judgebench_are_about_one_pair(tmp_path: Path) -> None:
+    """In game 2 answer B stands first; a judge that follows the position contradicts itself."""
+    records = [
+        {
+            "pair_id": f"p{k}",
+            "response_model": "x",
+            "label": label,
+            "judgments": [{"decision": decision, "judgment": {"judge_model": "j"}} for decision in games],
+        }
+        for k, (label, games) in enumerate((("A>B", ("A>B", "A>B")), ("B>A", ("B>A", "A>B")), ("B>A", ("A=B", "B>A"))))
+    ]
+    pairs = read_pairs(lines(tmp_path / "judgments.jsonl", records))
+    assert pairs.frame["order"].tolist() == ["ab", "ba", "ab", "ba", "ba"]
+    assert pairs.frame["judge_prefers"].tolist() == ["a", "b", "b", "b", "a"]
+    assert pairs.frame["human_prefers"].tolist() == ["a", "a", "b", "b", "b"]
+    assert pairs.dropped == {"tie by the judge": 1}
 
 
 def test_failed_grades_are_no_scores(tmp_path: Path) -> None:
