@@ -223,7 +223,7 @@ def test_how_often_a_run_fails_by_a_fall(gap: float, least: float, most: float) 
     """
     options: dict[str, Any] = {"models": ("new", "old"), "accuracy": (0.7 + gap, 0.7), "labelled": 200}
     counts = simulate_counts(datasets=400, seed=11, unlabelled=800, **options)
-    fits = fit_many(JudgeError(), counts, engine=Hmc(draws=125, tune=150), seed=1)
+    fits = fit_many(JudgeError(), counts, engine=Hmc(chains=2, draws=250, tune=150), seed=1)
     results = []
     for k in range(len(fits)):
         found = JudgeError().quantities(fits.posterior(k), fits.data[k])
