@@ -150,7 +150,8 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
     rows += row(f"flip_rate[{trials_label(part.observed.sum(1))}]", part.replicated_flip_rate)
     if part.same_order_flip_rate.size:
         once = {} if part.repeated else {"note": ONCE}
-        rows += [{**one, **once} for one in row("flip_rate[same order]", part.same_order_flip_rate.mean(-1))]
+        same = row("flip_rate[same order]", part.same_order_flip_rate.mean(-1))
+        rows += [{**found, **once} for found in same]
     rows += row("disagreement", part.disagreement.mean(-1)) + row("tie_rate", part.q[..., 2].mean(-1))
     for trials in TIERS:
         rows += row(f"noise_budget[K={trials}]", part.items * (1 - one.match[ALL, trials]))

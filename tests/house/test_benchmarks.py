@@ -139,6 +139,7 @@ SMALL = {
     "pooling": ["--quick"],
     # Simulated judges alone; the fits of real ones are the whole benchmark's.
     "reliability_models": ["--quick", "--datasets", "2", "--data", "none"],
+    "single_runs": ["--quick"],
 }
 
 
