@@ -26,6 +26,10 @@ LENGTHS = ("length_a", "length_b")
 NAMES = (*IDS, *CHOICES, "order", "flip", *LENGTHS, *GAPS)
 #: Name of the one judge, and of no attack.
 ONE_JUDGE, NO_ATTACK = "judge", "none"
+_BOTH_ORDERS = (
+    "pairs judged in both orders have two verdicts each, but count as one gain or loss; where the two disagree, what "
+    "does not depend on the side (base rate, order) cancels, and other features say which is right"
+)
 
 _TIE = 2
 _CHOICE = pd.Index(["a", "b", None], dtype="str")
@@ -64,7 +68,7 @@ def validate(
     if not len(rows):
         raise InputError([_no_rows(f"only rows that cannot be used: {dropped}")])
     if coded.codes["pair"].iloc[rows].duplicated().any():
-        messages += ("pairs judged in both orders have two verdicts each, but count as one gain or loss",)
+        messages += (_BOTH_ORDERS,)
     gap = np.full(len(table), np.nan) if gap is None else gap
     return _assemble(coded, rows, flip, gap), rows, dropped, warnings + messages
 
