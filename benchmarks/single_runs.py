@@ -37,8 +37,12 @@ def main() -> None:
     """Run both and print them."""
     options = _options()
     facts, start = machine(), time.perf_counter()
-    real = list(real_runs(options.data / TRIALS, options)) if (options.data / TRIALS).is_file() else []
-    show(real, "disagreement of real judges: stated from one run, observed in all")
+    real: list[dict[str, Any]] = []
+    if (options.data / TRIALS).is_file():
+        real = list(real_runs(options.data / TRIALS, options))
+        show(real, "disagreement of real judges: stated from one run, observed in all")
+    else:
+        print(f"no data at {options.data / TRIALS}: simulated logs alone; name the folder with --data")
     simulated = [row for rho in options.correlations for row in simulated_logs(rho, options)]
     show(simulated, "simulated logs of one verdict in each order")
     claims = [] if options.quick or not real else must_hold(real)
