@@ -26,7 +26,7 @@ class Log:
     ----------
     models : tuple of str
     rater : int array (R,)
-        `PEOPLE`, or 1 for a judge beside them; a rater alone is `PEOPLE`, whoever it is.
+        `PEOPLE`, or 1 for a judge of the same battles; a rater alone is `PEOPLE`, whoever it is.
     first, second, item, unit : int array (R,)
         Codes; the unit is what is drawn: the prompt, or the voter.
     label : float array (R,)

@@ -206,12 +206,13 @@ def _decisiveness_rows(posterior: xr.Dataset, data: Data, common: dict[str, Any]
         by_judge["judge_decisiveness"] = xr.DataArray(np.exp(log - log.mean("judge")))
     if "repeat_correlation" in posterior:
         by_judge["repeat_correlation"] = posterior["repeat_correlation"]
+    repeated = np.bincount(data["judge"], weights=np.asarray(data["total"]) > 1) > 0
+    once = {judge: "" if several else ONCE for judge, several in zip(data.coords["judge"], repeated, strict=True)}
     for estimand, draws in by_judge.items():
         found = summary_rows(draws, estimand=estimand, n=data.units, **common)
-        rows += [{**row, "judge": row["unit"]} for row in found]
-    repeated = np.bincount(data["judge"], weights=np.asarray(data["total"]) > 1) > 0
-    once = {judge for judge, several in zip(data.coords["judge"], repeated, strict=True) if not several}
-    return [{**row, "note": ONCE * (row["estimand"] == "repeat_correlation" and row["unit"] in once)} for row in rows]
+        notes = once if estimand == "repeat_correlation" else {}
+        rows += [{**row, "judge": row["unit"], "note": notes.get(row["unit"], "")} for row in found]
+    return rows
 
 
 def _layer_rows(draws: VerdictDraws, data: Data, common: dict[str, Any]) -> list[dict[str, Any]]:

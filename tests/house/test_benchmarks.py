@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -151,6 +152,17 @@ def test_benchmark_runs(name: str, tmp_path: Path) -> None:
     found = json.loads(out.read_text())
     assert found["benchmark"] == name
     assert f"{found['machine']['cores']} cores" in shown
+
+
+@pytest.mark.slow
+def test_one_run_in_each_order_covers_what_all_runs_show(
+    benchmark_module: Callable[[str], Any], shared_data: Path
+) -> None:
+    """With repeats of one order taken for independent, no interval of these judges' first runs did."""
+    single = benchmark_module("single_runs")
+    judges = ["gpt-3.5-turbo-0125", "gpt-3.5-turbo-1106", "gpt-4-0613"]
+    rows = list(single.real_runs(shared_data / single.TRIALS, Namespace(judges=judges, seed=1)))
+    assert [row["covered"] for row in rows] == [True] * 9
 
 
 def test_pooled_intervals_by_hand(benchmark_module: Callable[[str], Any]) -> None:

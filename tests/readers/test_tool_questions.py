@@ -59,9 +59,9 @@ def test_verdicts_are_the_judges_and_labels_the_persons(name: str, tmp_path: Pat
     assert "missing judge" not in table.dropped
 
 
-#: Formats of single answers that know no people.
 #: Formats of comparisons.
 COMPARED = {"mt-bench-pair", "arena-hard", "alpaca-eval", "wildbench-pair", "judgebench"}
+#: Formats of single answers that know no people.
 UNMARKED = [name for name, fixture in FIXTURES.items() if not fixture.labels and name not in COMPARED]
 
 

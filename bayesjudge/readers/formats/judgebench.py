@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayesjudge.readers.format import NOT_SCORED, File, Format, Record, Row
 from bayesjudge.readers.values import at, listing, scalars, text
 
-#: Preference for the answer in the first place; the tool turns the second game's around itself.
+#: Preference for the answer in the first place, whichever that is in the game.
 _FIRST = {"A>B": 1.0, "A=B": 0.5, "B=A": 0.5, "B>A": 0.0}
 _KEPT = ("source", "original_id", "response_model", "judge_name")
 
