@@ -15,6 +15,7 @@ class Problem:
 
     column: The column at fault, or ``"(table)"`` or the like for the whole of something.
     rows: Row numbers of the user's input, counted from 1 without the header.
+    theirs: The user's own name of the column, where it is another.
     """
 
     column: str
@@ -22,10 +23,12 @@ class Problem:
     allowed: str
     fix: str
     rows: Sequence[int] = ()
+    theirs: str = ""
 
     def __str__(self) -> str:
         whole = self.column.startswith("(") and self.column.endswith(")")
-        where = f"the {self.column[1:-1]}" if whole else f"column {_cut(self.column)!r}"
+        where = f"the {self.column[1:-1]}" if whole else f"column {_cut(self.theirs or self.column)!r}"
+        where += f" (read as {self.column})" if self.theirs else ""
         if self.rows:
             shown = ", ".join(str(row) for row in list(self.rows)[:5])
             more = f" and {len(self.rows) - 5} more" if len(self.rows) > 5 else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from bayesjudge.errors import InputError, UsageError
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.battles import read_battles
 from bayesjudge.readers.filters import conditions
 from bayesjudge.readers.log import named_rows
@@ -102,6 +102,11 @@ def _with_options(error: InputError | UsageError, options: Sequence[str]) -> Inp
     return InputError(error.problems, options=options)
 
 
+def _lack(problem: Problem) -> str:
+    """What would have been allowed, and where, if it is about some rows of a column that is there."""
+    return f"in column {problem.theirs or problem.column!r}: {problem.allowed}" if problem.rows else problem.allowed
+
+
 def _lacking(part: Part, lacks: Sequence[str]) -> str:
     """What a table lacks, and what it has: one of its columns may be meant."""
     there = ", ".join(map(repr, part.frame.columns))
@@ -144,7 +149,7 @@ class _Log:
     ) -> QuestionAnswer:
         why, *_ = str(error).splitlines()
         problems = [] if isinstance(error, UsageError) else [one for one in error.problems if one.column != FORMAT]
-        lacks = [error.lacks] if isinstance(error, UsageError) else [one.allowed for one in problems]
+        lacks = [error.lacks] if isinstance(error, UsageError) else [_lack(one) for one in problems]
         commands: list[str] = []
         if error.options and steps:
             # The first way is tried; where it leads to an answer, so do the others: they differ in a name.

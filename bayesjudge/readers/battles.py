@@ -17,7 +17,7 @@ from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.wide import one_judge_a_row
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_rows import NAMES
-from bayesjudge.tables.columns import label_source, name_columns, require_unique
+from bayesjudge.tables.columns import label_source, require_unique
 from bayesjudge.tables.words import ORDERS
 
 
@@ -86,7 +86,7 @@ def read_battles(
     try:
         battles = Battles.from_frame(frame)
     except InputError as error:
-        found = located(error.problems, [part.name for part in parts], [part.frame for part in parts])
+        found = located(error.problems, parts)
         raise parts[0].explained(InputError(found)) from error
     return replace(
         battles,
@@ -123,7 +123,7 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
     except InputError as error:
         located_in = [replace(problem, found=f"{problem.found} in {part.name}") for problem in error.problems]
         raise InputError(located_in) from error
-    named, moved = name_columns(frame, mapping, names=NAMES)
+    named, moved = replace(part, frame=frame).named(mapping, NAMES)
     notes += doubts + moved
-    notes += () if part.tool else reference_answers(named, "human")
-    return replace(part, frame=named.set_axis(frame.index)), notes
+    notes += () if part.tool else reference_answers(named.frame, "human")
+    return named, notes

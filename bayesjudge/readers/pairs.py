@@ -13,11 +13,11 @@ from bayesjudge.readers.column_names import PAIR_ALIASES, reference_answers
 from bayesjudge.readers.conflicts import choose_one
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
 from bayesjudge.readers.items import of_log, read_items, with_items
-from bayesjudge.readers.parts import located, origins, read_parts, unread
+from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_pairs
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.tables import Pairs
-from bayesjudge.tables.columns import label_source, name_columns
+from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.pair_rows import NAMES
 
 
@@ -82,16 +82,16 @@ def read_pairs(
         raise UsageError("give embeddings= or encoder=, not both")
     reading = Reading(**choices)
     items = read_items(reading.items, columns, aliases=PAIR_ALIASES, names=NAMES)
-    frames = []
+    named: list[Part] = []
     warnings: tuple[str, ...] = ()
     parts = read_parts(source, reading, taken=(columns or {}).values())
     parts = [to_pairs(part, mapped=columns or ()) for part in parts]
     for part in parts:
         mapping, doubts = part.recognised(of_log(part.frame, columns, items), PAIR_ALIASES)
-        named, moved = name_columns(part.frame, mapping, names=NAMES)
-        frames.append(named.set_axis(part.frame.index))
+        one, moved = part.named(mapping, NAMES)
+        named.append(one)
         warnings += part.notes + doubts + moved
-    whole = pd.concat(frames, ignore_index=True)
+    whole = pd.concat([one.frame for one in named], ignore_index=True)
     try:
         whole, notes = with_items(whole, items)
         warnings += notes
@@ -99,7 +99,7 @@ def read_pairs(
         arrays = embed_texts(whole, encoder) if encoder is not None else _embeddings(embeddings, whole)
         pairs = Pairs.from_frame(whole, **arrays)
     except InputError as error:
-        found = located(error.problems, [part.name for part in parts], frames)
+        found = located(error.problems, named)
         keys = ("item", "judge", "attack", "order")
         better = choose_one(whole, found, value="judge_prefers", keys=keys, known=NAMES)
         raise better or parts[0].explained(InputError(found)) from error

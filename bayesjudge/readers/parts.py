@@ -32,6 +32,7 @@ from bayesjudge.readers.sources import Source, file_problem, find_sources, is_fr
 from bayesjudge.readers.tabular import read_delimited, read_parquet
 from bayesjudge.readers.texts import with_texts
 from bayesjudge.readers.wide import Wide
+from bayesjudge.tables.columns import name_columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,6 +41,7 @@ class Part:
 
     tool: The tool's format; None for a plain table.
     origin: The file's name, size and SHA-256, and what was read of it; empty for a table in memory.
+    read_as: Columns that have other names in the file: our name to the file's.
     """
 
     name: str
@@ -50,6 +52,13 @@ class Part:
     notes: tuple[str, ...] = ()
     cluster: str | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
+    read_as: Mapping[str, str] = field(default_factory=dict)
+
+    def named(self, mapping: Mapping[str, str], names: Sequence[str]) -> tuple[Part, tuple[str, ...]]:
+        """The file under our names, its rows' places in it as index; which of its columns were displaced."""
+        frame, moved = name_columns(self.frame, mapping, names=names)
+        others = {ours: theirs for ours, theirs in mapping.items() if ours != theirs}
+        return replace(self, frame=frame.set_axis(self.frame.index), read_as=others), moved
 
     def recognised(
         self,
@@ -270,11 +279,11 @@ def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(total)
 
 
-def located(problems: Sequence[Problem], names: Sequence[str], frames: Sequence[pd.DataFrame]) -> list[Problem]:
-    """The problems of several files with each one's own row numbers."""
-    if len(frames) == 1:
-        return [replace(problem, rows=_in_file(problem.rows, frames[0])) for problem in problems]
-    ends = np.cumsum([len(frame) for frame in frames])
+def located(problems: Sequence[Problem], parts: Sequence[Part]) -> list[Problem]:
+    """The problems of files under our names with each one's own row numbers and names of columns."""
+    if len(parts) == 1:
+        return [_in_file(problem, problem.rows, parts[0]) for problem in problems]
+    ends = np.cumsum([len(part.frame) for part in parts])
     located = []
     for problem in problems:
         if problem.column.startswith("labels.") or not problem.rows:
@@ -284,18 +293,18 @@ def located(problems: Sequence[Problem], names: Sequence[str], frames: Sequence[
         place = np.searchsorted(ends, rows, side="left")
         located += [
             replace(
-                problem,
-                rows=_in_file(rows[place == k] - (ends[k] - len(frames[k])), frames[k]),
-                found=f"{problem.found} in {names[k]}",
+                _in_file(problem, rows[place == k] - (ends[k] - len(parts[k].frame)), parts[k]),
+                found=f"{problem.found} in {parts[k].name}",
             )
             for k in np.unique(place).tolist()
         ]
     return located
 
 
-def _in_file(rows: Any, frame: pd.DataFrame) -> tuple[int, ...]:
-    """Row numbers of the file, where only some of its rows were chosen or a record gave several."""
+def _in_file(problem: Problem, rows: Any, part: Part) -> Problem:
+    """By row numbers of the file, of which only some rows may be chosen or a record may give several."""
     places = np.asarray(rows, dtype=np.int64)
-    if frame.index.name == ROW and len(places):
-        places = frame.index.to_numpy(np.int64)[places - 1] + 1
-    return tuple(dict.fromkeys(places.tolist()))
+    if part.frame.index.name == ROW and len(places):
+        places = part.frame.index.to_numpy(np.int64)[places - 1] + 1
+    theirs = part.read_as.get(problem.column, "") if len(places) else ""
+    return replace(problem, rows=tuple(dict.fromkeys(places.tolist())), theirs=theirs)

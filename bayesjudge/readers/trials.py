@@ -16,7 +16,6 @@ from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS
-from bayesjudge.tables.columns import name_columns
 from bayesjudge.tables.scores import SCORES
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
@@ -230,7 +229,7 @@ def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
     try:
         trials = Trials.from_frame(frame)
     except InputError as error:
-        raise InputError(located(error.problems, *named)) from error
+        raise InputError(located(error.problems, named)) from error
     notes = tuple(dict.fromkeys(warnings + trials.warnings))
     return replace(trials, dropped={**unread(parts), **trials.dropped}, warnings=notes, source=origins(parts))
 
@@ -241,7 +240,7 @@ def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:
-        raise InputError(located(error.problems, *named)) from error
+        raise InputError(located(error.problems, named)) from error
     notes = tuple(dict.fromkeys(warnings + scores.warnings))
     return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))
 
@@ -252,18 +251,17 @@ def _named(
     aliases: _Aliases,
     names: Sequence[str],
     items: Items | None,
-) -> tuple[pd.DataFrame, tuple[list[str], list[pd.DataFrame]], tuple[str, ...]]:
-    """All rows under our names, the name and frame of each file, and what was guessed."""
-    files, frames = [], []
+) -> tuple[pd.DataFrame, list[Part], tuple[str, ...]]:
+    """All rows under our names, each file under them, and what was guessed."""
+    files: list[Part] = []
     warnings: tuple[str, ...] = ()
     for part in parts:
         # A numbered column is a trial's scores, not the name of a trial or an item.
         numbered = score_columns(map(str, part.frame.columns)) if "score" in names else {}
         found = [column for column in map(str, part.frame.columns) if column not in numbered]
         mapping, doubts = part.recognised(of_log(part.frame, columns, items), aliases, found=found)
-        named, moved = name_columns(part.frame, mapping, names=names)
-        files.append(part.name)
-        frames.append(named.set_axis(part.frame.index))
+        named, moved = part.named(mapping, names)
+        files.append(named)
         warnings += part.notes + doubts + moved
-    frame, joined = with_items(pd.concat(frames, ignore_index=True), items)
-    return frame, (files, frames), warnings + joined
+    frame, joined = with_items(pd.concat([one.frame for one in files], ignore_index=True), items)
+    return frame, files, warnings + joined

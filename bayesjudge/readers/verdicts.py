@@ -70,22 +70,23 @@ def read_verdicts(
     warnings = () if gold is None else gold.notes
     parts = read_parts(source, reading, taken=(columns or {}).values())
     parts = [to_verdicts(part, reading, mapped=columns or ()) for part in parts]
-    frames = []
+    named = []
     for part in parts:
         mine = of_log(part.frame, columns, gold, items)
         mapping, doubts = part.recognised(_chosen(part, reading) | mine, VERDICT_ALIASES)
-        named, moved = name_columns(part.frame, mapping, names=NAMES)
-        named, assumed = one_system(named.set_axis(part.frame.index), part.stem)
-        frames.append(named if part.tool else meaning_yes(named, part.name, reading))
+        one, moved = part.named(mapping, NAMES)
+        whole, assumed = one_system(one.frame, part.stem)
+        named.append(replace(one, frame=whole if part.tool else meaning_yes(whole, part.name, reading)))
         warnings += part.notes + doubts + moved + assumed
-        warnings += () if gold or part.tool else reference_answers(named, "label")
+        warnings += () if gold or part.tool else reference_answers(whole, "label")
+    frames = [one.frame for one in named]
     frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)
     warnings += joined
     frame, people = (frame, gold.frame) if gold else marks_apart(frame, parts)
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
-        problems = located(error.problems, [part.name for part in parts], frames)
+        problems = located(error.problems, named)
         better = looks_wide(parts[0].frame, parts[0].name, problems)
         better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES)
         raise better or parts[0].explained(InputError(problems)) from error

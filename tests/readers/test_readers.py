@@ -9,6 +9,7 @@ import tempfile
 import threading
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers import read_verdicts
+from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.column_names import recognise
 from bayesjudge.tables import Verdicts
 
@@ -308,3 +309,31 @@ def test_the_real_table_is_recognised(shared_data: Path) -> None:
     assert len(verdicts) == 31_825
     assert not verdicts.warnings
     assert {"judge_type", "version", "suspect"} <= set(verdicts.frame.columns)
+
+
+@pytest.mark.parametrize(
+    ("read", "theirs", "ours", "columns"),
+    [
+        (read_verdicts, "prediction", "verdict", {"item": "q1", "model": "m"}),
+        (read_battles, "score_difference", "score_gap", {"item": "q1", "model_a": "m", "model_b": "n"}),
+        (read_pairs, "judge_preference", "judge_prefers", {"item": "q1", "human_prefers": "a"}),
+        (read_repeats, "winner", "outcome", {"item": "q1", "judge": "j"}),
+    ],
+)
+def test_a_value_is_reported_under_the_users_name_of_its_column(
+    read: Any, theirs: str, ours: str, columns: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "log.csv"
+    pd.DataFrame([columns | {theirs: "Rome"}]).to_csv(path, index=False)
+    with pytest.raises(InputError, match=rf"^column '{theirs}' \(read as {ours}\), row 1: found 'Rome'"):
+        read(path)
+
+
+def test_each_of_several_files_has_its_own_names_in_messages(tmp_path: Path) -> None:
+    for file, theirs, value in (("one.csv", "prediction", "Rome"), ("two.csv", "verdict", "Oslo")):
+        pd.DataFrame({"item": ["q1"], "model": [file], theirs: [value]}).to_csv(tmp_path / file, index=False)
+    with pytest.raises(InputError) as raised:
+        read_verdicts(str(tmp_path / "*.csv"))
+    first, second = str(raised.value).splitlines()
+    assert first.startswith("column 'prediction' (read as verdict), row 1: found 'Rome' in ")
+    assert second.startswith("column 'verdict', row 1: found 'Oslo' in ")
