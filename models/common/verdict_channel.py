@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy.special import expit
 
 from bayesjudge.estimates.posterior import differences, quantity
 from bayesjudge.priors import InUse, Slot
@@ -96,7 +97,7 @@ def pymc_channel(pooling: Pooling, prior: InUse, dim: str) -> tuple[Any, Any]:
 def channel_quality(posterior: xr.Dataset, dim: str, names: tuple[str, ...]) -> dict[str, xr.DataArray]:
     """Sensitivity, specificity and Youden's J, dims ``chain, draw, judge`` and ``dim``."""
     logits = {name: channel_logit(posterior, name, dim, names) for name in ("sensitivity", "specificity")}
-    quality = {name: 1 / (1 + np.exp(-logit)) for name, logit in logits.items()}
+    quality = {name: expit(logit) for name, logit in logits.items()}
     return {**quality, "youden": quality["sensitivity"] + quality["specificity"] - 1}
 
 

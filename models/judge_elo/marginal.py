@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.definite import nearest_definite
@@ -133,7 +134,7 @@ def combined(parts: Floats, scale: Floats) -> Floats:
 def unpacked(u: Any, judges: int) -> tuple[Any, Any, Any, Any]:
     """τ (...), a (..., J), s (..., J) and partial correlations (..., J(J − 1)/2) of unconstrained values."""
     spread, slope, deviation, partial = np.split(u, [1, 1 + judges, 1 + 2 * judges], axis=-1)
-    return np.exp(spread[..., 0]), slope, np.exp(deviation), 1 / (1 + np.exp(-partial))
+    return np.exp(spread[..., 0]), slope, np.exp(deviation), expit(partial)
 
 
 def start(judges: int) -> Floats:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.model import Data
@@ -45,7 +46,7 @@ class SharedItems:
 
 def shared_items(centre: Array, data: Data, *, enriched: bool) -> SharedItems:
     """H and V* at one point, logits (U, 3)."""
-    rates = 1 / (1 + np.exp(-centre))
+    rates = expit(centre)
     n = np.asarray(data["n"], dtype=float).reshape(len(centre), len(CELLS))
     h = _between_no_units(information(*rates.T, n=n, enriched=enriched))
     score = _between_no_units(scores(*rates.T, enriched=enriched))
@@ -93,14 +94,14 @@ def adjusted(posterior: xr.Dataset, data: Data, *, enriched: bool, seed: int = 0
     flat, theta = _logits(posterior, data)
     shared = _at_the_mean(flat, data, enriched=enriched)
     moved = adjust(flat, information=shared.information, variance=shared.variance, df=shared.df, seed=seed)
-    rates = 1 / (1 + np.exp(-moved.reshape(*theta.shape, len(RATES))))
+    rates = expit(moved.reshape(*theta.shape, len(RATES)))
     return xr.Dataset({name: theta.copy(data=rates[..., k]) for k, name in enumerate(RATES)})
 
 
 def unadjusted(posterior: xr.Dataset, data: Data) -> xr.Dataset:
     """Draws of the rates of each unit as they were sampled."""
     flat, theta = _logits(posterior, data)
-    rates = 1 / (1 + np.exp(-flat.reshape(*theta.shape, len(RATES))))
+    rates = expit(flat.reshape(*theta.shape, len(RATES)))
     return theta.to_dataset(name="theta").assign({name: (theta.dims, rates[..., k]) for k, name in enumerate(RATES)})
 
 

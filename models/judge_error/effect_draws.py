@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.effects import Formula
@@ -54,7 +55,7 @@ def degrees(data: Data) -> int:
 
 def _sandwich(centre: list[Array], matrices: list[Array], data: Data, *, enriched: bool) -> tuple[Array, Array]:
     """H, and V*, (P, P)."""
-    rates = [1 / (1 + np.exp(-matrix @ b)) for matrix, b in zip(matrices, centre, strict=True)]
+    rates = [expit(matrix @ b) for matrix, b in zip(matrices, centre, strict=True)]
     n = np.asarray(data["n"], dtype=float).reshape(-1, len(CELLS))
     inside, system = information(*rates, n=n, enriched=enriched), np.asarray(data["of_system"])
     systems = [system == code for code in range(len(data.coords["system"]))]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.effects import RATES, Formula
@@ -58,7 +59,7 @@ def rates_of(
 ) -> Rates:
     """Rates and weights of cells from coefficients."""
     logits = [b @ np.asarray(data[f"design_{f.rate}"]).T for b, f in zip(coefficients, formulas, strict=True)]
-    theta, q1, q0 = (1 / (1 + np.exp(-logit)) for logit in logits)
+    theta, q1, q0 = (expit(logit) for logit in logits)
     weight = _weights(data, len(theta), seed)
     return Rates(theta=theta, sensitivity=q1, specificity=q0, weight=weight, coefficients=coefficients, shape=shape)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
@@ -142,7 +143,7 @@ def guessed(gap: NDArray[np.float64], n: NDArray[np.int64], cell: Any, cells: in
 def _derivatives(gap: Any, votes: Any, total: Any, cell: Any, log_beta: Any) -> tuple[Any, Any]:
     """Score and expected information of log β in each cell."""
     logit = np.exp(log_beta[cell]) * gap
-    p = 1 / (1 + np.exp(-logit))
+    p = expit(logit)
     parts = logit * (votes - total * p), total * p * (1 - p) * logit**2
     score, information = (np.bincount(cell, part, minlength=len(log_beta)) for part in parts)
     return score, information

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.errors import require_positive
@@ -171,7 +172,7 @@ class Choices:
             advantage=self.named(points, "advantage", 0.0),
             tie=self.named(points, "tie", -np.inf),
             tie_spread=np.exp(self.named(points, "log tie_spread", 0.0)),
-            rho=1 / (1 + np.exp(-logit)),
+            rho=expit(logit),
         )
 
 

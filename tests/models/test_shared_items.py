@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import t
@@ -18,7 +19,7 @@ from bayesjudge.counts import count_verdicts
 from bayesjudge.counts.pair_cells import CELLS, pair_cells
 from bayesjudge.models.common.shared_items import adjust, exact_margins, item_covariance
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.judge_error.adjustment import shared_items
+from bayesjudge.models.judge_error.adjustment import adjusted, shared_items
 from bayesjudge.models.judge_error.likelihood import information, scores
 from bayesjudge.tables import Verdicts
 
@@ -195,6 +196,18 @@ def test_draws_without_spread_stay_where_they_are() -> None:
     draws = np.tile(point().reshape(-1), (5, 1))
     moved = adjust(draws, information=np.eye(12), variance=2 * np.eye(12), df=20)
     np.testing.assert_array_equal(moved, draws)
+
+
+def test_draws_that_a_t_factor_carries_far_out_become_0_and_1() -> None:
+    """Without labels there are three degrees of freedom: of 40,000 factors some are past 20, and e^{35 · 20} is inf."""
+    cells = cells_of()[:, :1]
+    data = JudgeError().prepare(table_of(np.where(cells < 2, cells, 6)))
+    theta = np.tile([1e-15, 0.5, 1 - 1e-15, 0.5], 10_000).reshape(1, -1, 1)
+    posterior = xr.Dataset({"theta": (("chain", "draw", "system"), theta)})
+    for name in ("sensitivity", "specificity"):
+        posterior[f"mu_{name}"] = ("chain", "draw", "judge"), np.zeros(theta.shape)
+    rates = adjusted(posterior, data, enriched=False)
+    assert {float(rates["theta"].min()), float(rates["theta"].max())} == {0.0, 1.0}
 
 
 def test_what_draws_cannot_show_does_not_vanish() -> None:

@@ -55,6 +55,8 @@ def logit(point: Array, variance: Array, n_labelled: Array, z: float) -> Limits:
     Within half a labelled item of 0 or 1 the logit has no usable standard error; there the Wilson
     interval of the labelled items at that boundary is given, which is what the labels alone say.
     """
+    from scipy.special import expit
+
     edge = 0.5 / np.maximum(n_labelled, 1.0)
     inner = np.clip(point, edge, 1.0 - edge)
     at_edge = (point < edge) | (point > 1.0 - edge) | (variance == 0)
@@ -84,11 +86,6 @@ def mover(first: tuple[Array, Array, Array], second: tuple[Array, Array, Array],
 def _combined(one: Array, other: Array, correlation: Array) -> Array:
     one, other = np.maximum(one, 0.0), np.maximum(other, 0.0)
     return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2.0 * correlation * one * other, 0.0)))
-
-
-def expit(x: Array) -> Array:
-    """``1/(1 + e^−x)``, without overflow."""
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
 
 
 def clopper_pearson(successes: float, trials: float, *, prob: float = 0.95) -> tuple[float, float]:

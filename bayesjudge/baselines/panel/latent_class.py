@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from bayesjudge.baselines.common import intervals
 from bayesjudge.baselines.common.columns import Column
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.dawid_skene import Patterns, class_probabilities, dawid_skene, patterns_of
@@ -132,7 +132,7 @@ def _logits(prevalence: Array, confusion: Array) -> Array:
 def _parts(patterns: Patterns, psi: Array) -> tuple[Array, Array, Array]:
     """Prevalences (S,), sensitivities (J,) and specificities (J,)."""
     judges = patterns.reports.shape[1]
-    share = intervals.expit(psi)
+    share = np.asarray(expit(psi))
     return share[: -2 * judges], share[-2 * judges : -judges], share[-judges:]
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from bayesjudge.baselines.common.intervals import expit
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.proxies import Rule, mean_vote
 
