@@ -17,10 +17,11 @@ from scipy import stats
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Hmc, Nuts, fit
 from bayesjudge.inference.engines.hmc import run_hmc
-from bayesjudge.inference.engines.laplace import Round, first_proposal, improved, run_laplace
+from bayesjudge.inference.engines.laplace import Round, _until_enough, first_proposal, improved, run_laplace
 from bayesjudge.inference.engines.metric import DENSE_UP_TO
 from bayesjudge.inference.engines.nuts import run_nuts
 from bayesjudge.inference.engines.starts import EXACT_UP_TO, PROBES, find_starts
+from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, Sets
 
@@ -246,3 +247,18 @@ def test_a_round_of_a_thousand_effective_draws_is_the_last() -> None:
     log_ratio = np.sqrt(2.6) * rng.standard_normal(20_000)
     assert improved(z, log_ratio, before).converged
     assert not improved(z[:2000], log_ratio[:2000], before).converged
+
+
+def test_proposals_are_drawn_until_enough_of_them_are_effective() -> None:
+    """Weights of which a thousand proposals give some 75 effective ones; at four thousand a fit would fail its gate."""
+    rounds: list[int] = []
+
+    def draw(number: int) -> tuple[Any, Any]:
+        rng = np.random.default_rng(number)
+        rounds.append(number)
+        return rng.normal(size=(1, 1000, 2)), rng.normal(0, 1.75, size=(1, 1000))
+
+    (found,) = _until_enough(draw, 1, 500, lambda *_: [np.random.default_rng(0)])
+    assert rounds == list(range(8))
+    assert found.pareto_k < MOST_PARETO_K
+    assert found.ess > LEAST_ESS
