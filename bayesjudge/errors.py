@@ -25,10 +25,20 @@ class Problem:
     rows: Sequence[int] = ()
     theirs: str = ""
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is about the whole of something, not a column."""
+        return self.column.startswith("(") and self.column.endswith(")")
+
+    @property
+    def place(self) -> str:
+        """The column, under the user's name and ours, or what it is about the whole of."""
+        if self.whole:
+            return f"the {self.column[1:-1]}"
+        return f"column {_cut(self.theirs or self.column)!r}" + (f" (read as {self.column})" if self.theirs else "")
+
     def __str__(self) -> str:
-        whole = self.column.startswith("(") and self.column.endswith(")")
-        where = f"the {self.column[1:-1]}" if whole else f"column {_cut(self.theirs or self.column)!r}"
-        where += f" (read as {self.column})" if self.theirs else ""
+        where = self.place
         if self.rows:
             shown = ", ".join(str(row) for row in list(self.rows)[:5])
             more = f" and {len(self.rows) - 5} more" if len(self.rows) > 5 else ""

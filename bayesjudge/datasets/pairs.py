@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Pairs
@@ -94,7 +95,7 @@ def simulate_pairs(
     changes = np.random.default_rng([seed, 1]).permutation(n) < round(n * (flips or 0.0))
     base = intercept + np.asarray(categories)[category]
     logit = np.where(changes, 0.0, base) + verbosity * gap + quality * signal
-    probability = 1 / (1 + np.exp(-logit))
+    probability = expit(logit)
     agrees = (rng.random(n) < probability).astype(float)
     prefers_a = rng.random(n) < 0.5
     chosen, other = _embeddings(rng, signal, dimensions)
@@ -133,7 +134,7 @@ def _models(
     n, count = len(people_prefer_a), len(strengths)
     one = rng.integers(count, size=n)
     other = (one + rng.integers(1, count, size=n)) % count
-    wins = rng.random(n) < 1 / (1 + np.exp(strengths[other] - strengths[one]))
+    wins = rng.random(n) < expit(strengths[one] - strengths[other])
     first = np.where(wins == people_prefer_a, one, other)
     names = np.array([f"m{k}" for k in range(count)])
     return {"model_a": names[first], "model_b": names[one + other - first]}

@@ -104,7 +104,8 @@ def _with_options(error: InputError | UsageError, options: Sequence[str]) -> Inp
 
 def _lack(problem: Problem) -> str:
     """What would have been allowed, and where, if it is about some rows of a column that is there."""
-    return f"in column {problem.theirs or problem.column!r}: {problem.allowed}" if problem.rows else problem.allowed
+    about_rows = problem.rows and not problem.whole
+    return f"in {problem.place}: {problem.allowed}" if about_rows else problem.allowed
 
 
 def _lacking(part: Part, lacks: Sequence[str]) -> str:

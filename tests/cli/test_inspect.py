@@ -15,7 +15,7 @@ from format_fixtures import FIXTURES
 from typer.testing import CliRunner
 
 from bayesjudge.cli import app
-from bayesjudge.readers.inspection import inspection_schema
+from bayesjudge.readers.inspection import inspect_source, inspection_schema
 
 #: Commands that some files need to answer a question: a baseline that no record names, a threshold.
 SAID = {
@@ -52,6 +52,14 @@ def run_inspect(*arguments: str) -> dict[str, Any]:
     assert ran.exit_code == 0
     questions: dict[str, Any] = json.loads(ran.stdout)["questions"]
     return questions
+
+
+def test_values_that_are_not_allowed_are_said_with_their_column(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    pd.DataFrame({"item": ["q1"], "model": ["m"], "prediction": ["Rome"]}).to_csv(path, index=False)
+    # No question can be asked of it, so that the command exits with 2.
+    (lacks,) = inspect_source(path).questions["accuracy"].lacks
+    assert lacks.startswith("in column 'prediction' (read as verdict): 0 or 1, ")
 
 
 def test_what_a_file_lacks_is_said_with_what_to_type(tmp_path: Path) -> None:

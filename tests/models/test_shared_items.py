@@ -199,7 +199,7 @@ def test_draws_without_spread_stay_where_they_are() -> None:
 
 
 def test_draws_that_a_t_factor_carries_far_out_become_0_and_1() -> None:
-    """Without labels there are three degrees of freedom: of 40,000 factors some are past 20, and e^{35 · 20} is inf."""
+    """Without labels there are three degrees of freedom: some of 40,000 factors pass 21, and e^{34.5 · 21} is inf."""
     cells = cells_of()[:, :1]
     data = JudgeError().prepare(table_of(np.where(cells < 2, cells, 6)))
     theta = np.tile([1e-15, 0.5, 1 - 1e-15, 0.5], 10_000).reshape(1, -1, 1)

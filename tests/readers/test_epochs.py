@@ -116,6 +116,7 @@ def test_epochs_say_no_more_than_they_add(tmp_path: Path) -> None:
     assert apart == pytest.approx(many, rel=0.1)
 
 
+#: Of the questions, those that each model always answers rightly.
 SHARES = {"a": 0.4, "b": 0.3, "c": 0.2}
 
 

@@ -68,7 +68,7 @@ def item_dirichlet(n: NDArray[np.int64], *, weight: Array | None = None, prob: f
     weight: Of each row (I,); rows of one item that share a weight of 1 count as one item.
     """
     from scipy.optimize import brentq, minimize_scalar
-    from scipy.special import chdtri, logit
+    from scipy.special import chdtri, expit, logit
 
     weight = np.ones(len(n)) if weight is None else weight
     used = n.sum(1) > 0
@@ -84,12 +84,12 @@ def item_dirichlet(n: NDArray[np.int64], *, weight: Array | None = None, prob: f
         if not ties:
             return _log_likelihood(log_s, 0.0, patterns, repeats), 0.0
         found = minimize_scalar(
-            lambda x: -_log_likelihood(log_s, 1 / (1 + np.exp(-x)), patterns, repeats),
+            lambda x: -_log_likelihood(log_s, float(expit(x)), patterns, repeats),
             bounds=(logit(1e-6), logit(1 - 1e-6)),
             method="bounded",
             options={"xatol": 1e-8},
         )
-        return -float(found.fun), float(1 / (1 + np.exp(-found.x)))
+        return -float(found.fun), float(expit(found.x))
 
     grid = np.linspace(LOG_LOW, LOG_HIGH, 43)
     start = int(np.argmax([profile(s)[0] for s in grid]))
