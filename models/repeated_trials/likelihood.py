@@ -48,7 +48,7 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
     judges = _layer("judge", prior, data)
     prompts = _layer("prompt", prior, data)
     items = numpyro.sample("item_spread", prior.numpyro("item_spread"))
-    start = estimated_location(data["rough"], data["one_sided"], items)
+    start = _start(items, cells, data)
     guess = scored(start, cells, data).blurred(prompts).over(0).blurred(judges)
     inside = _item_preference(prior, guess.around(shift).over(0).around(-start), items, data) + shift
     if data.facts["crossed"]:
@@ -59,6 +59,18 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
     if "judge" in data.facts["crossed"]:
         inside = inside + _effects("disagreement", "judge", guess.over(0), judges, data)
     return cells.kappa * inside
+
+
+def _start(spread: Any, cells: Cells, data: Data) -> Any:
+    """Preferences that scoring starts from, (items,)."""
+    start = estimated_location(data["rough"], data["one_sided"], spread)
+    if not data.facts["ties"]:
+        return start
+    # That only one side ever won does not say how far an item lies from the mean; that it also tied does: where
+    # a win is as likely as the odds of wins to ties say, and not nearly as far as the spread of the items.
+    both = (data["one_sided"] != 0) & (data["one_sided_tie"] == 0)
+    even = 2 * jax.nn.softplus(cells.nu.mean(0) - data["rough_tie"])
+    return jnp.where(both, data["one_sided"] * even, start)
 
 
 def _layer(name: str, prior: InUse, data: Data) -> Any:

@@ -56,7 +56,7 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
     if "prompt" in crossed:
         prompts = prior.pymc("prompt_spread", "prompt_spread")
     items = prior.pymc("item_spread", "item_spread")
-    start = estimated_location(data["rough"], data["one_sided"].astype(float), items)
+    start = _start(items, cells, data)
     information, pull = _scored(start[item], cells, data)
     one = 1 + prompts**2 * information
     information, pull = (information / one).sum(0), (pull / one).sum(0)
@@ -75,6 +75,17 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
         own = _effects("disagreement", information.sum(0), pull.sum(0), judges, ("judge", "item"))
         inside = inside + own[judge, item]
     return cells.kappa * inside
+
+
+def _start(spread: Any, cells: Cells, data: Data) -> Any:
+    """Preferences that scoring starts from, (items,); `likelihood.py` says why."""
+    sided = data["one_sided"].astype(float)
+    start = estimated_location(data["rough"], sided, spread)
+    if not data.facts["ties"]:
+        return start
+    nu = pt.reshape(cells.nu, (-1, data.size("judge"), data.size("item")))[0].mean(0)
+    both = (data["one_sided"] != 0) & (data["one_sided_tie"] == 0)
+    return pt.switch(both, sided * 2 * pt.softplus(nu - data["rough_tie"]), start)
 
 
 def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:

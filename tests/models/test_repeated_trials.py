@@ -17,7 +17,7 @@ from scipy import stats
 
 from bayesjudge.datasets.trials import SimulatedTrials, simulate_trials
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Hmc, fit_many
+from bayesjudge.inference import Hmc, fit, fit_many
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
@@ -236,6 +236,19 @@ def test_items_on_which_all_trials_were_alike_may_be_far_off() -> None:
     far = estimated_location(rough, sides, 8.0)
     np.testing.assert_allclose(far, [np.hypot(1.5, 8.0), -np.hypot(1.5, 8.0), 0.4])
     np.testing.assert_allclose(estimated_location(rough, sides, 0.0), rough)
+
+
+@pytest.mark.slow
+def test_items_that_also_tied_do_not_grow_with_the_spread() -> None:
+    # A win and a tie place an item where both are likely, however far apart items lie. Started as far off as all
+    # wins may be, its unit moved with log σ_item (r of .8), and that is what made σ_item of MT-bench mix slowly.
+    log = simulate_trials(seed=2, items=150, trials=1, tie_spread=3.0, item_spread=8.0, position=0.2, **ONE)
+    found = fit(MODEL, log.trials, engine=Hmc(draws=500, tune=300, target_accept=0.8), seed=1)
+    both = (found.data["one_sided"] != 0) & (found.data["one_sided_tie"] == 0)
+    assert both.sum() >= 10
+    unit = found.posterior["item_preference"].to_numpy().reshape(-1, len(both))[:, both]
+    spread = np.log(found.posterior["item_spread"].to_numpy().ravel())
+    assert abs(stats.pearsonr((unit**2).sum(1), spread)[0]) < 0.4
 
 
 # Position under several prompts
