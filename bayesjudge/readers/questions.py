@@ -21,6 +21,8 @@ _HELPERS = ("criterion", "threshold", "answer", "error")
 _COMPARISONS = "comparisons of two models"
 _SINGLE = "verdicts on single answers, no comparisons"
 _VERDICTS = "verdicts on single answers"
+#: Comparisons that are no verdicts, by the column they stand in.
+_GRADED = {"prob_a": "probabilities", "score_a": "scores"}
 #: What is said of several answers of one model to an item.
 FURTHER_ANSWERS = "a model's further answers to an item (epochs, repeats) are no repetitions of the judge"
 #: The item that several answers of one model belong to.
@@ -190,6 +192,12 @@ def _judged(part: Part) -> pd.DataFrame:
     frame = part.frame
     verdict = frame["verdict"] if "verdict" in frame else pd.Series(np.nan, index=frame.index, dtype=object)
     if not verdict.notna().any():
+        if graded := [what for name, what in _GRADED.items() if name in frame and frame[name].notna().any()]:
+            raise UsageError(
+                f"{part.name}: the judge's comparisons are {graded[0]}, which state no verdict that could repeat or "
+                "be audited: the question is elo",
+                lacks=f"a judge's verdicts (its comparisons are {graded[0]})",
+            )
         raise UsageError(
             f"{part.name}: only people judged here, no judge whose verdicts repeat or could be "
             "audited: the question is elo",

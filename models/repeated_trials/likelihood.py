@@ -63,14 +63,15 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
 
 def _start(spread: Any, cells: Cells, data: Data) -> Any:
     """Preferences that scoring starts from, (items,)."""
-    start = estimated_location(data["rough"], data["one_sided"], spread)
+    rough, side = data["rough"], data["one_sided"]
     if not data.facts["ties"]:
-        return start
-    # That only one side ever won does not say how far an item lies from the mean; that it also tied does: where
-    # a win is as likely as the odds of wins to ties say, and not nearly as far as the spread of the items.
-    both = (data["one_sided"] != 0) & (data["one_sided_tie"] == 0)
-    even = 2 * jax.nn.softplus(cells.nu.mean(0) - data["rough_tie"])
-    return jnp.where(both, data["one_sided"] * even, start)
+        return estimated_location(rough, side, spread)
+    # Wins of one side alone do not say how far an item lies from the mean, but further than where it would have
+    # tied; with ties among them they do say it: where wins and ties are as likely as they are frequent.
+    nu = cells.nu.mean(0)
+    beyond = estimated_location(rough + 2 * side * jax.nn.softplus(nu), side, spread)
+    between = 2 * side * jax.nn.softplus(nu - data["rough_tie"])
+    return jnp.where((side != 0) & (data["one_sided_tie"] == 0), between, beyond)
 
 
 def _layer(name: str, prior: InUse, data: Data) -> Any:

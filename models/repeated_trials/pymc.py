@@ -79,13 +79,13 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
 
 def _start(spread: Any, cells: Cells, data: Data) -> Any:
     """Preferences that scoring starts from, (items,); `likelihood.py` says why."""
-    sided = data["one_sided"].astype(float)
-    start = estimated_location(data["rough"], sided, spread)
+    rough, side = data["rough"], data["one_sided"].astype(float)
     if not data.facts["ties"]:
-        return start
+        return estimated_location(rough, side, spread)
     nu = pt.reshape(cells.nu, (-1, data.size("judge"), data.size("item")))[0].mean(0)
-    both = (data["one_sided"] != 0) & (data["one_sided_tie"] == 0)
-    return pt.switch(both, sided * 2 * pt.softplus(nu - data["rough_tie"]), start)
+    beyond = estimated_location(rough + 2 * side * pt.softplus(nu), side, spread)
+    between = 2 * side * pt.softplus(nu - data["rough_tie"])
+    return pt.switch((side != 0) & (data["one_sided_tie"] == 0), between, beyond)
 
 
 def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:

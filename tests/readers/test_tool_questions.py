@@ -22,6 +22,7 @@ from bayesjudge.counts.verdicts import count_verdicts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import archives, read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.parts import read_parts
+from bayesjudge.readers.questions import to_pairs, to_trials
 
 
 def lines(path: Path, records: list[dict[str, Any]]) -> Path:
@@ -135,6 +136,18 @@ def test_peoples_votes_are_no_judges_trials(name: str, tmp_path: Path) -> None:
             read(path)
     with pytest.raises(UsageError, match="comparisons of two models: the question is elo"):
         read_verdicts(path)
+
+
+def test_probabilities_are_no_verdicts_that_repeat(tmp_path: Path) -> None:
+    fixture = FIXTURES["alpaca-eval"]
+    assert isinstance(fixture.content, list)
+    (part,) = read_parts(
+        replace(fixture, content=[{**record, "preference": 1.3} for record in fixture.content]).write(tmp_path)
+    )
+    for ask in (to_trials, to_pairs):
+        with pytest.raises(UsageError, match=r"comparisons are probabilities.*the question is elo") as refused:
+            ask(part)
+        assert refused.value.lacks == "a judge's verdicts (its comparisons are probabilities)"
 
 
 @pytest.mark.parametrize("name", ["wildbench-pair", "mt-bench-pair", "arena-hard", "alpaca-eval"])
