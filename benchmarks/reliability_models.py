@@ -28,6 +28,7 @@ from bayesjudge.datasets import simulate_scores, simulate_trials
 from bayesjudge.inference import Fit, Hmc, fit, fit_many
 from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
+from bayesjudge.options.reliability import DRAWS, ReliabilityOptions
 from bayesjudge.readers import read_scores, read_trials
 from bayesjudge.simulation import coverage_table
 from bayesjudge.tables import Scores
@@ -77,7 +78,7 @@ def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--data", type=Path, default=DATA, help="folder of the real tables")
     options.add_argument("--datasets", type=int, default=100, help="simulated logs of each kind")
-    options.add_argument("--draws", type=int, default=2000, help="draws of each of 4 chains of a real fit")
+    options.add_argument("--draws", type=int, default=DRAWS, help="of a chain; by default on until chains have mixed")
     options.add_argument("--items", type=int, default=168, help="items of the real comparisons")
     found = options.parse_args()
     if found.quick:
@@ -118,9 +119,7 @@ def real(options: argparse.Namespace) -> tuple[list[Any], list[Any], list[Any]]:
     fits, checks, shown = [], [], []
     for name, (model, table) in jobs.items():
         start = time.perf_counter()
-        found = fit(
-            model, table, engine=Hmc(draws=options.draws, tune=600, target_accept=0.9), seed=options.seed
-        )  # the settings of the question
+        found = fit(model, table, **ReliabilityOptions(draws=options.draws, seed=options.seed).sampling)
         fits.append(_gate(name, found, time.perf_counter() - start))
         checks += [{"table": name, **row} for row in _flagged(found)]
         shown += [{"table": name, **row} for row in _headline(found)]
