@@ -138,16 +138,22 @@ def test_peoples_votes_are_no_judges_trials(name: str, tmp_path: Path) -> None:
         read_verdicts(path)
 
 
-def test_probabilities_are_no_verdicts_that_repeat(tmp_path: Path) -> None:
-    fixture = FIXTURES["alpaca-eval"]
-    assert isinstance(fixture.content, list)
-    (part,) = read_parts(
-        replace(fixture, content=[{**record, "preference": 1.3} for record in fixture.content]).write(tmp_path)
-    )
+@pytest.mark.parametrize(
+    ("name", "graded", "what"),
+    [
+        ("alpaca-eval", {"preference": 1.3}, "probabilities"),
+        ("mt-bench-pair", {"m1_score": 7, "m2_score": 4}, "scores"),
+    ],
+)
+def test_grades_are_no_verdicts_that_repeat(name: str, graded: dict[str, Any], what: str, tmp_path: Path) -> None:
+    content = FIXTURES[name].content
+    assert isinstance(content, list)
+    fixture = replace(FIXTURES[name], content=[{**record, **graded} for record in content])
+    (part,) = read_parts(fixture.write(tmp_path))
     for ask in (to_trials, to_pairs):
-        with pytest.raises(UsageError, match=r"comparisons are probabilities.*the question is elo") as refused:
+        with pytest.raises(UsageError, match=rf"comparisons are {what}.*the question is elo") as refused:
             ask(part)
-        assert refused.value.lacks == "a judge's verdicts (its comparisons are probabilities)"
+        assert refused.value.lacks == f"a judge's verdicts (its comparisons are {what})"
 
 
 @pytest.mark.parametrize("name", ["wildbench-pair", "mt-bench-pair", "arena-hard", "alpaca-eval"])
