@@ -126,7 +126,7 @@ _REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 TRIAL_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     **_REPEATS,
     "outcome": (
-        ["winner", "judge_verdict", "verdict", "preference", "preferred", "choice"],
+        ["winner", "judge_verdict", "verdict", "judge_prefers", "preference", "preferred", "choice"],
         ["judgment", "judgement", "result"],
     ),
     "order": (["presentation_order", "position", "response_order"], []),
@@ -153,7 +153,7 @@ BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     ),
     "judge": VERDICT_ALIASES["judge"],
     "verdict": (
-        ["judge_verdict", "judge_label", "judge_preference", "judge_winner", "judgment", "judgement"],
+        ["judge_verdict", "judge_label", "judge_prefers", "judge_preference", "judge_winner", "judgment", "judgement"],
         ["prediction", "outcome", "winner"],
     ),
     "score_a": (["judge_score_a", "score_model_a", "rating_a", "score_1"], []),

@@ -20,6 +20,7 @@ from bayesjudge.readers.archives import archive_records
 from bayesjudge.readers.batches import Columns
 from bayesjudge.readers.column_names import recognise
 from bayesjudge.readers.databases import is_database, open_table
+from bayesjudge.readers.enclosed import enclosed_rows
 from bayesjudge.readers.filters import ROW, conditions, keep_where
 from bayesjudge.readers.format import File, Format, Record
 from bayesjudge.readers.formats import known_formats
@@ -234,7 +235,10 @@ def _of_records(
     every = itertools.chain(first, records)
     if found is None:
         near = tuple(near_formats(first, alone=alone))
-        return Part(name=name, frame=_table(name, every), near=near)
+        inside = enclosed_rows(name, first[0]) if alone else None
+        if inside is None:
+            return Part(name=name, frame=_table(name, every), near=near)
+        return Part(name=name, frame=_table(name, iter(inside[0])), near=near, notes=(f"rows are {inside[1]}",))
     columns = found.tool.columns
     if columns and isinstance(records, JsonRecords) and not reading.texts and not any("*" in name for name in columns):
         records.only({*columns, *found.tool.marks, *found.tool.preamble})

@@ -1,0 +1,91 @@
+"""A JSON file that is one object: rows inside it, as people write them and pandas does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesjudge.errors import UsageError
+from bayesjudge.readers import read_verdicts
+from bayesjudge.readers.enclosed import enclosed_rows
+
+LOG = pd.DataFrame(
+    {
+        "item": ["q1", "q2", "q1", "q2"],
+        "model": ["otter", "otter", "lynx", "lynx"],
+        "verdict": [1, 0, 1, 1],
+        "label": [1, None, 0, None],
+    }
+)
+
+
+def read(folder: Path, content: Any) -> pd.DataFrame:
+    path = folder / "log.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return read_verdicts(path).frame
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "records", "split", "table"])
+def test_what_pandas_writes_is_its_table(orient: Any, tmp_path: Path) -> None:
+    found, want = read(tmp_path, LOG.to_json(orient=orient)), read_verdicts(LOG).frame
+    # ``table`` writes the index as a column too.
+    pd.testing.assert_frame_equal(found[want.columns], want)
+
+
+def test_a_list_in_an_object_with_what_holds_for_all_its_rows(tmp_path: Path) -> None:
+    rows = [{"item": "q1", "verdict": 1}, {"item": "q2", "verdict": 0, "model": "lynx"}]
+    found = read(tmp_path, {"model": "otter", "judge": "heron", "score": 0.5, "config": {"seed": 1}, "results": rows})
+    assert (found["model"].tolist(), found["verdict"].tolist()) == (["otter", "lynx"], [1, 0])
+    assert set(found["judge"]) == {"heron"}
+    assert "score" not in found
+
+
+def test_objects_under_keys_and_lists_of_one_length(tmp_path: Path) -> None:
+    keyed = read(tmp_path, {name: {"model": "otter", "verdict": 1} for name in ("q7", "q8")})
+    assert keyed["item"].tolist() == ["q7", "q8"]
+    lists = read(tmp_path, {"item": ["q7", "q8"], "model": ["otter"] * 2, "verdict": [0, 1]})
+    assert lists["verdict"].tolist() == [0, 1]
+
+
+def test_which_of_two_lists_is_asked_with_a_command_for_each() -> None:
+    two = {"annotations": [{"prompt": "Rate it."}], "instances": [{"id": "q1", "verdict": 1}]}
+    with pytest.raises(UsageError, match=r"2 lists of objects: 'annotations', 'instances'.*jq \.instances 'a b\.json'"):
+        enclosed_rows("a b.json", two)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {},
+        {"item": "q1", "model": "otter", "verdict": 1},
+        {"item": ["q1"], "verdict": [1, 0]},
+        {"columns": ["item", "verdict"], "data": [["q1"]]},
+        {"columns": ["item", ["verdict"]], "data": [["q1", 1]]},
+        {"messages": [{"role": "user", "content": "?"}]},
+    ],
+)
+def test_what_is_no_table_stays_one_row(record: dict[str, Any]) -> None:
+    assert enclosed_rows("log.json", record) is None
+
+
+NAMES = st.sampled_from(["item", "verdict", "columns", "data", "index", "results", "x"])
+VALUES = st.recursive(
+    st.none() | st.integers(0, 3) | st.text(max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=4))
+def test_any_object_is_rows_or_none_or_a_choice(record: dict[str, Any]) -> None:
+    try:
+        found = enclosed_rows("log.json", record)
+    except UsageError:
+        return
+    assert found is None or all(isinstance(row, dict) for row in found[0])
