@@ -166,6 +166,24 @@ _CSV_PROMPTFOO = pd.DataFrame(
     ],
 )
 
+
+def _azure(question: int, score: float | None, result: str | None) -> dict[str, Any]:
+    metric = "outputs.groundedness.groundedness"
+    about = {"result": result, "threshold": 3, "reason": "x", "prompt_tokens": 10, "model": "o3"}
+    asked = {"inputs.query": f"q{question}", "inputs.response": "x", "inputs.model": "gpt"}
+    return {**asked, metric: score, **{f"{metric}_{name}": value for name, value in about.items()}}
+
+
+def _bedrock(result: float | None) -> dict[str, Any]:
+    judge = {"modelIdentifier": "claude", "explanation": "x"}
+    return {"metricName": "Builtin.Correctness", "result": result, "evaluatorDetails": [judge]}
+
+
+def _worker(given: list[bool]) -> dict[str, Any]:
+    thumbs = [{"metricName": "Accuracy", "modelResponseId": str(k), "result": up} for k, up in enumerate(given)]
+    return {"thumbsUpDown": thumbs, "comparisonRank": [{"metricName": "Fluency", "result": []}]}
+
+
 _FIXTURES: Mapping[str, Fixture] = {
     "inspect-eval": Fixture(
         name="log.eval",
@@ -247,6 +265,64 @@ _FIXTURES: Mapping[str, Fixture] = {
                 {**_deepeval("q4"), "metricsData": []},
             ],
         },
+    ),
+    "azure-evaluation": Fixture(
+        name="results.json",
+        tool="azure-evaluation",
+        items=("q1", "q2", "q4"),
+        models=("gpt",),
+        judges=("helpful", "o3"),
+        dropped={"not scored": 1},
+        content={
+            "metrics": {"groundedness.groundedness": 3.0},
+            "studio_url": None,
+            "rows": [
+                _azure(1, 5.0, "pass"),
+                _azure(2, 1.0, "fail"),
+                _azure(3, None, None),
+                {
+                    "inputs.query": "q4",
+                    "inputs.model": "gpt",
+                    "outputs.helpful.score": 1.0,
+                    "outputs.helpful.passed": True,
+                },
+            ],
+        },
+    ),
+    "bedrock": Fixture(
+        name="a_output.jsonl",
+        tool="bedrock",
+        items=("q1", "q2"),
+        models=("nova",),
+        judges=("claude",),
+        dropped={"not scored": 2},
+        content=[
+            {
+                "automatedEvaluationResult": {"scores": scores},
+                "inputRecord": {"prompt": f"q{k}", "referenceResponse": "x", "category": "law"},
+                "modelResponses": [{"response": "x", "modelIdentifier": "nova"}],
+            }
+            for k, scores in ((1, [_bedrock(1.0)]), (2, [_bedrock(0.5)]), (3, [_bedrock(None)]), (4, []))
+        ],
+    ),
+    "bedrock-workers": Fixture(
+        name="b_output.jsonl",
+        tool="bedrock-workers",
+        items=("q1", "q2"),
+        models=("nova", "titan"),
+        labels=4,
+        dropped={"not scored": 1},
+        content=[
+            {
+                "humanEvaluationResult": {
+                    "humanAnswers": [{"answerContent": {"evaluationResults": _worker(given)}, "workerId": "w"}],
+                    "modelResponseIdMap": {"0": "nova", "1": "titan"},
+                },
+                "inputRecord": {"prompt": {"text": f"q{k}"}},
+                "modelResponses": [{"text": "x", "modelIdentifier": "nova"}, {"text": "x", "modelIdentifier": "titan"}],
+            }
+            for k, given in ((1, [True, False]), (2, [False, False]), (3, []))
+        ],
     ),
     "openai-evals": Fixture(
         name="run.jsonl",

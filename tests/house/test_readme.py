@@ -14,6 +14,8 @@ import pytest
 from format_fixtures import FIXTURES
 from stub_judge import Stub, stub_judge
 
+from bayesjudge.readers.formats import known_formats
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -87,6 +89,10 @@ def test_every_line_runs_on_a_fresh_clone(tmp_path: Path) -> None:
 
 def test_a_tool_s_log_to_a_page_is_on_the_first_screen() -> None:
     assert "accuracy log.eval --html" in "\n".join(README.splitlines()[:24])
+
+
+def test_the_number_of_kinds_of_files_is_that_of_the_formats() -> None:
+    assert f"| {len(known_formats())} kinds of " in README
 
 
 def run_every_line(folder: Path, stub: Stub) -> None:

@@ -17,6 +17,7 @@ from format_fixtures import FIXTURES, Fixture, packed
 from fuzzing_formats import read_damaged
 
 from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers import read_pairs
 from bayesjudge.readers.format import Format
 from bayesjudge.readers.formats import known_formats
 from bayesjudge.readers.inspection import inspect_source
@@ -164,7 +165,11 @@ def test_damaged_files_of_tools_are_read_or_refused(count: int, tmp_path: Path) 
 
 
 def test_records_without_a_second_model_are_refused_as_pairs(tmp_path: Path) -> None:
-    assert read_damaged(18658, tmp_path).state == "refused"
+    record = FIXTURES["judge-log"].content[0] | {"verdict": "a"}
+    path = tmp_path / "replies.jsonl"
+    path.write_text(json.dumps({name: value for name, value in record.items() if name != "model_b"}))
+    with pytest.raises(UsageError, match="no record names 'model_b'"):
+        read_pairs(path)
 
 
 def test_nested_and_long_values_are_read_or_refused(tmp_path: Path) -> None:
