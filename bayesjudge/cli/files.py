@@ -47,8 +47,8 @@ class LogFile(Options):
     wide: Annotated[
         str | None,
         Option(
-            "The table has a column for each model or judge: verdict:model, verdict:judge, score:model or "
-            "score:judge; with =COLUMN,COLUMN where not all others are meant.",
+            "The table has a column for each model, judge or run: verdict:model, verdict:judge, verdict:run, or score "
+            "in place of verdict; with =COLUMN,COLUMN where not all others are meant.",
             metavar="verdict:model",
         ),
     ] = None

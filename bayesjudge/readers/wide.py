@@ -1,4 +1,4 @@
-"""Plain tables with a column for each judge or model, turned into one row a verdict or score."""
+"""Plain tables with a column for each judge, model or run, turned into one row a verdict or score."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Wide:
     @classmethod
     def parsed(cls, text: str) -> Wide:
         """As ``--wide`` has it."""
-        found = re.fullmatch(r"\s*(verdict|score)\s*:\s*(model|judge)\s*(?:=(.+))?", text, re.DOTALL)
+        found = re.fullmatch(r"\s*(verdict|score)\s*:\s*(model|judge|run)\s*(?:=(.+))?", text, re.DOTALL)
         if found is None:
             raise UsageError(
-                f"--wide {text!r}: write verdict:model (a column of verdicts for each model), verdict:judge, "
-                "score:model or score:judge, and where not all columns are meant verdict:model=gpt-4,claude"
+                f"--wide {text!r}: write verdict:model (a column of verdicts for each model), verdict:judge or "
+                "verdict:run, score in place of verdict, and where not all columns are meant verdict:model=gpt-4,claude"
             )
         columns = tuple(name.strip() for name in (found[3] or "").split(",") if name.strip())
         return cls(cells=found[1], names=found[2], columns=columns)
@@ -85,9 +85,10 @@ def looks_wide(frame: pd.DataFrame, name: str, problems: Sequence[Problem]) -> I
         column="verdict",
         found=f"{len(found)} columns of verdicts in {name}: {', '.join(map(repr, found[:8]))}",
         allowed="one column of verdicts",
-        fix="Say what each column is: --wide verdict:model (one model's) or --wide verdict:judge (one judge's).",
+        fix="Say what each column is: --wide verdict:model (one model's), verdict:judge (one judge's) or verdict:run.",
     )
-    return InputError([*rest, problem], options=("--wide verdict:model", "--wide verdict:judge"))
+    options = tuple(f"--wide verdict:{name}" for name in ("model", "judge", "run"))
+    return InputError([*rest, problem], options=options)
 
 
 def one_judge_a_row(

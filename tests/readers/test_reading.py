@@ -111,7 +111,7 @@ def test_a_column_for_each_model_is_read_when_said(tmp_path: Path) -> None:
     WIDE.to_csv(path, index=False)
     with pytest.raises(InputError, match=r"2 columns of verdicts .*'gpt-4', 'claude'.*--wide verdict:model") as raised:
         read_verdicts(path)
-    assert raised.value.options == ("--wide verdict:model", "--wide verdict:judge")
+    assert raised.value.options == ("--wide verdict:model", "--wide verdict:judge", "--wide verdict:run")
     table = read_verdicts(path, wide="verdict:model", where="item=1")
     assert table.frame[["item", "model", "verdict"]].to_numpy().tolist() == [["1", "gpt-4", 1], ["1", "claude", 0]]
     assert "columns 'gpt-4', 'claude' were read as one model's verdicts each" in table.warnings
@@ -122,6 +122,16 @@ def test_a_column_for_each_model_is_read_when_said(tmp_path: Path) -> None:
     _, scores = read_repeats(WIDE.drop(columns="claude").assign(k=[7, 8]), wide="score:judge=k")
     assert scores is not None
     assert scores.frame["score"].tolist() == [7.0, 8.0]
+
+
+def test_a_column_for_each_run_is_a_judge_asked_again() -> None:
+    repeated = pd.DataFrame({"item": ["q1", "q2"], "model": "otter", "first": [1, 0], "second": [1, 1]})
+    verdicts = read_verdicts(repeated, wide="verdict:run").frame
+    assert verdicts.groupby("run")["verdict"].sum().to_dict() == {"first": 1, "second": 2}
+    compared = pd.DataFrame({"item": ["q1", "q2"], "first": ["a", "tie"], "second": ["b", "tie"]})
+    trials, _ = read_repeats(compared, wide="verdict:run")
+    assert trials is not None
+    assert trials.frame.groupby("item")["outcome"].nunique().to_dict() == {"q1": 2, "q2": 1}
 
 
 @pytest.mark.parametrize(
