@@ -13,6 +13,7 @@ from bayesjudge.effects import Formula
 from bayesjudge.model import Data
 from bayesjudge.models.common.added_terms import numpyro_shift
 from bayesjudge.models.common.units import Guess, estimated_location
+from bayesjudge.models.repeated_trials.bent import Bent
 from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes, jax_gap, jax_log_outcomes
 from bayesjudge.priors import InUse
 
@@ -24,6 +25,14 @@ class Cells(NamedTuple):
     gamma: Any
     nu: Any
     rho: Any
+
+
+class Wall(NamedTuple):
+    """The side on which all trials of an item were won, or 0; where that side begins, and over what width."""
+
+    side: Any
+    at: Any
+    width: Any
 
 
 def traits(prior: InUse, data: Data, formula: Formula | None) -> Cells:
@@ -50,7 +59,8 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
     items = numpyro.sample("item_spread", prior.numpyro("item_spread"))
     start = _start(items, cells, data)
     guess = scored(start, cells, data).blurred(prompts).over(0).blurred(judges)
-    inside = _item_preference(prior, guess.around(shift).over(0).around(-start), items, data) + shift
+    guess = guess.around(shift).over(0).around(-start)
+    inside = _item_preference(prior, guess, items, data, _wall(cells, (judges, prompts), data)) + shift
     if data.facts["crossed"]:
         guess = scored(inside, cells, data)
     if "prompt" in data.facts["crossed"]:
@@ -118,7 +128,24 @@ def _under(by_prompt: Any, data: Data) -> Any:
     return (_prompts(data) * by_prompt[:, None]).sum(0)
 
 
-def _item_preference(prior: InUse, guess: Guess, spread: Any, data: Data) -> Any:
+def _wall(cells: Cells, others: tuple[Any, Any], data: Data) -> Wall:
+    """Where another outcome would have shown of items on which one side won throughout, (items,).
+
+    N trials won give way at κ m = log N; ties, which are half as steep, at 2 (ν + log N).
+
+    others: Spreads of what judges and prompts add.
+    """
+    side = jnp.where(data["one_sided_tie"] == 0, 0, data["one_sided"])
+    total = _grid(data["observed"], data).sum(-1)
+    n = total / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
+    kappa = (n * cells.kappa).sum((0, 1)) / n.sum((0, 1))
+    lost = jnp.log((n * jnp.exp(-side * cells.gamma * _grid(data["order"], data))).sum((0, 1)))
+    if data.facts["ties"]:
+        lost = jnp.logaddexp(lost, 2 * (lost + cells.nu.mean(0)))
+    return Wall(side, side * lost / kappa, (kappa**-2 + others[0] ** 2 + others[1] ** 2) ** 0.5)
+
+
+def _item_preference(prior: InUse, guess: Guess, spread: Any, data: Data, wall: Wall) -> Any:
     """M of every item, (items,): a mean, its category's effect, and its own with this spread."""
     mean = numpyro.sample("preference_mean", prior.numpyro("preference"))
     if data.size("category") > 1:
@@ -130,8 +157,10 @@ def _item_preference(prior: InUse, guess: Guess, spread: Any, data: Data) -> Any
             effect = units.effect(numpyro.sample("category_effect", dist.Normal(units.centre, units.width)))
         mean = mean + (member * effect[:, None]).sum(0)
     units = guess.around(mean).units(spread)
+    at, thick = wall.side * (wall.at - mean - units.shift) / units.scale, wall.width / units.scale
+    bent = Bent(units.centre, units.width, wall.side, at, thick / (1.0 + thick**2) ** 0.5)
     with numpyro.plate("item", data.size("item"), dim=-1):
-        return mean + units.effect(numpyro.sample("item_preference", dist.Normal(units.centre, units.width)))
+        return mean + units.effect(bent.unit(numpyro.sample("item_preference", bent)))
 
 
 def _judge_decisiveness(prior: InUse, data: Data) -> Any:

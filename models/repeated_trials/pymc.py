@@ -24,6 +24,14 @@ class Cells(NamedTuple):
     rho: Any
 
 
+class Wall(NamedTuple):
+    """The side on which all trials of an item were won, or 0; where that side begins, and over what width."""
+
+    side: Any
+    at: Any
+    width: Any
+
+
 def traits(prior: InUse, data: Data, formula: Formula | None) -> Cells:
     """Traits of every cell's judge, and of its temperature."""
     gamma = _position(prior, data)[data["judge"]]
@@ -63,7 +71,8 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
     other = 1 + judges**2 * information
     pull = ((pull - information * shift) / other).sum(0)
     information = (information / other).sum(0)
-    inside = _item_preference(prior, information, pull + information * start, items, data)[item]
+    wall = _wall(cells, (judges, prompts), data)
+    inside = _item_preference(prior, (information, pull + information * start), items, data, wall)[item]
     if formula is not None:
         inside = inside + shift[judge, item]
     information, pull = _scored(inside, cells, data)
@@ -82,10 +91,28 @@ def _start(spread: Any, cells: Cells, data: Data) -> Any:
     rough, side = data["rough"], data["one_sided"].astype(float)
     if not data.facts["ties"]:
         return estimated_location(rough, side, spread)
-    nu = pt.reshape(cells.nu, (-1, data.size("judge"), data.size("item")))[0].mean(0)
+    nu = _nu(cells, data)
     beyond = estimated_location(rough + 2 * side * pt.softplus(nu), side, spread)
     between = 2 * side * pt.softplus(nu - data["rough_tie"])
     return pt.switch((side != 0) & (data["one_sided_tie"] == 0), between, beyond)
+
+
+def _wall(cells: Cells, others: tuple[Any, Any], data: Data) -> Wall:
+    """Where the side begins on which all trials were won; `likelihood.py` says why."""
+    side, item = np.where(data["one_sided_tie"] == 0, 0.0, data["one_sided"]), data["item"]
+    total = data["observed"].sum(1).astype(float)
+    n = pt.as_tensor(total) / (1 + np.maximum(total - 1, 0) * cells.rho)
+    empty = pt.as_tensor(np.zeros(data.size("item")))[item]
+    kappa = pt.inc_subtensor(empty, n * cells.kappa) / pt.inc_subtensor(empty, n)
+    lost = pt.log(pt.inc_subtensor(empty, n * pt.exp(-side[item] * cells.gamma * data["order"].astype(float))))
+    if data.facts["ties"]:
+        lost = pt.logaddexp(lost, 2 * (lost + _nu(cells, data)))
+    return Wall(side, side * lost / kappa, pt.sqrt(kappa**-2 + others[0] ** 2 + others[1] ** 2))
+
+
+def _nu(cells: Cells, data: Data) -> Any:
+    """Readiness to tie on every item, on average over judges, (items,)."""
+    return pt.reshape(cells.nu, (-1, data.size("judge"), data.size("item")))[0].mean(0)
 
 
 def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
@@ -144,7 +171,8 @@ def _position_by_prompt(prior: InUse, cells: Cells, data: Data) -> Any:
     return pt.set_subtensor(empty[:, kept], shift)[asked]
 
 
-def _item_preference(prior: InUse, information: Any, pull: Any, spread: Any, data: Data) -> Any:
+def _item_preference(prior: InUse, guess: tuple[Any, Any], spread: Any, data: Data, wall: Wall) -> Any:
+    information, pull = guess
     mean = prior.pymc("preference_mean", "preference") * np.ones(data.size("item"))
     if data.size("category") > 1:
         categories = prior.pymc("category_spread", "category_spread")
@@ -152,7 +180,25 @@ def _item_preference(prior: InUse, information: Any, pull: Any, spread: Any, dat
         empty = pt.as_tensor(np.zeros(data.size("category")))[of]
         shared = pt.inc_subtensor(empty, information / one), pt.inc_subtensor(empty, (pull - information * mean) / one)
         mean = mean + _effects("category_effect", *shared, categories, "category")[of]
-    return mean + _effects("item_preference", information, pull - information * mean, spread, "item")
+    pull, root = pull - information * mean, pt.sqrt(spread**-2.0 + information)
+    thick = wall.width * root
+    at = wall.side * ((wall.at - mean) * root - pull / root)
+    bend = (wall.side, at, thick / pt.sqrt(1 + thick**2))
+    u = pm.CustomDist("item_preference", -pull / root, spread * root, *bend, logp=_bent, dims="item")
+    return mean + pull / root**2 + _unit(u, *bend) / root
+
+
+def _unit(u: Any, side: Any, wall: Any, slope: Any) -> Any:
+    """Z of u, as in `bent.py`."""
+    v = side * u - wall
+    return pt.switch(pt.eq(side, 0), u, side * (wall + slope * v + (1 - slope) * pt.softplus(v)))
+
+
+def _bent(u: Any, centre: Any, width: Any, *bend: Any) -> Any:
+    """Log density of `bent.Bent`."""
+    side, wall, slope = bend
+    rise = pt.switch(pt.eq(side, 0), 1.0, slope + (1 - slope) * pt.sigmoid(side * u - wall))
+    return pm.logp(pm.Normal.dist(centre, width), _unit(u, *bend)) + pt.log(rise)
 
 
 def _position(prior: InUse, data: Data) -> Any:
