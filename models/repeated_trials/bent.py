@@ -61,12 +61,11 @@ class Bent(dist.Distribution):  # type: ignore[misc]  # NumPyro has no types
         """Draws of z, taken back by Newton's method, which is monotone from above: the rise is convex."""
         z = dist.Normal(self.centre, self.width).sample(key, sample_shape)
         y = self.side * z - self.wall
-        start = jnp.where(y > 0, y, y / self.slope)
 
         def nearer(_: Any, v: Any) -> Any:
             return v - (self._rise(v) - y) / (self.slope + (1.0 - self.slope) * jax.nn.sigmoid(v))
 
-        v = jax.lax.fori_loop(0, _STEPS, nearer, jnp.minimum(start, y + 1.0))
+        v = jax.lax.fori_loop(0, _STEPS, nearer, jnp.where(y > 0, y, y / self.slope))
         return jnp.where(self.side == 0, z, self.side * (v + self.wall))
 
     def _rise(self, v: Any) -> Any:
