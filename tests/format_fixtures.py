@@ -269,24 +269,14 @@ _FIXTURES: Mapping[str, Fixture] = {
     "azure-evaluation": Fixture(
         name="results.json",
         tool="azure-evaluation",
-        items=("q1", "q2", "q4"),
+        items=("q1", "q2"),
         models=("gpt",),
-        judges=("helpful", "o3"),
+        judges=("o3",),
         dropped={"not scored": 1},
         content={
             "metrics": {"groundedness.groundedness": 3.0},
             "studio_url": None,
-            "rows": [
-                _azure(1, 5.0, "pass"),
-                _azure(2, 1.0, "fail"),
-                _azure(3, None, None),
-                {
-                    "inputs.query": "q4",
-                    "inputs.model": "gpt",
-                    "outputs.helpful.score": 1.0,
-                    "outputs.helpful.passed": True,
-                },
-            ],
+            "rows": [_azure(1, 5.0, "pass"), _azure(2, 1.0, "fail"), _azure(3, None, None)],
         },
     ),
     "bedrock": Fixture(

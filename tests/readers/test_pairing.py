@@ -97,6 +97,24 @@ TOOLS: Mapping[str, Written] = {
             "results": [{"name": "grader", "passed": bool(v)}],
         }
     ),
+    "azure-evaluation": Written(
+        record=lambda q, m, v: {
+            "inputs.query": q,
+            "inputs.model": m,
+            "outputs.ok.passed": bool(v),
+            "outputs.ok.score": v,
+        },
+        around=lambda _, records: {"metrics": {}, "rows": records},
+    ),
+    "bedrock": Written(
+        record=lambda q, m, v: {
+            "automatedEvaluationResult": {"scores": [{"metricName": "ok", "result": v}]},
+            "inputRecord": {"prompt": q},
+            "modelResponses": [{"response": "x", "modelIdentifier": m}],
+        },
+        around=lines,
+        ending="jsonl",
+    ),
     "langsmith": Written(
         record=lambda q, _, v: {"example_id": q, "inputs.q": "hi", "feedback.ok": v}, options=BY_FOLDER, **CSV
     ),
@@ -251,6 +269,7 @@ OTHERS = {
     "label-studio-min",
     "prodigy",
     "judge-log",
+    "bedrock-workers",
 }
 RNG = np.random.default_rng(29)
 ANSWERS = [(f"q{k}", model, int(RNG.random() < 0.7)) for k in range(40) for model in ("m", "kk")]
