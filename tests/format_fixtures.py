@@ -171,7 +171,8 @@ def _azure(question: int, score: float | None, result: str | None) -> dict[str, 
     metric = "outputs.groundedness.groundedness"
     about = {"result": result, "threshold": 3, "reason": "x", "prompt_tokens": 10, "model": "o3"}
     asked = {"inputs.query": f"q{question}", "inputs.response": "x", "inputs.model": "gpt"}
-    return {**asked, metric: score, **{f"{metric}_{name}": value for name, value in about.items()}}
+    padded = {"outputs.groundedness.row_missing": False}
+    return {**asked, metric: score, **padded, **{f"{metric}_{name}": value for name, value in about.items()}}
 
 
 def _bedrock(result: float | None) -> dict[str, Any]:

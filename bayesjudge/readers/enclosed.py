@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -25,21 +26,25 @@ def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | N
     Examples
     --------
     >>> enclosed_rows("log.json", {"judge": "heron", "results": [{"item": "q1", "verdict": 1}]})
-    ([{'judge': 'heron', 'item': 'q1', 'verdict': 1}], "the 1 objects in 'results'")
+    ([{'judge': 'heron', 'item': 'q1', 'verdict': 1}], "the objects in 'results' (1)")
     >>> enclosed_rows("log.json", {"item": {"0": "q1", "1": "q2"}, "verdict": {"0": 1, "1": 0}})
     ([{'item': 'q1', 'verdict': 1}, {'item': 'q2', 'verdict': 0}], 'columns of 2 values')
     """
     lists = [key for key, value in record.items() if _are_records(value) and _means_something(value[0])]
+    if lists and any(name in record and not isinstance(record[name], dict | list) for name in ("item", "verdict")):
+        return None  # a row of its own, with details
     if len(lists) > 1:
-        commands = " or ".join(f"jq .{key} {shlex.quote(name)} > {key}.json" for key in lists)
+        commands = " or ".join(
+            f"jq {shlex.quote(f'.[{json.dumps(key)}]')} {shlex.quote(name)} > rows.json" for key in lists
+        )
         raise UsageError(
             f"{name} holds {len(lists)} lists of objects: {', '.join(map(repr, lists))}; "
             f"write the one with the verdicts to a file of its own: {commands}"
         )
     if lists:
         rows = record[lists[0]]
-        common = {key: record[key] for key in record if _says_of_all(key, record[key])}
-        return [{**common, **row} for row in rows], f"the {len(rows)} objects in {lists[0]!r}"
+        common = {key: value for key, value in record.items() if _says_of_all(key, value, rows[0])}
+        return [{**common, **row} for row in rows], f"the objects in {lists[0]!r} ({len(rows)})"
     values = list(record.values())
     return (_by_column(record, values) or _by_key(record, values) or _split(record)) if values else None
 
@@ -61,7 +66,7 @@ def _by_key(record: Record, values: Sequence[Any]) -> tuple[Sequence[Record], st
         return None
     has_item = means_any(values[0], ["item", *VERDICT_ALIASES["item"][0], *VERDICT_ALIASES["item"][1]])
     rows = [value if has_item else {"item": key, **value} for key, value in record.items()]
-    return rows, f"the {len(rows)} objects under their keys"
+    return rows, f"the objects under their keys ({len(rows)})"
 
 
 def _split(record: Record) -> tuple[Sequence[Record], str] | None:
@@ -86,6 +91,7 @@ def _means_something(names: Iterable[str]) -> bool:
     return any(map(means_known, names))
 
 
-def _says_of_all(key: str, value: Any) -> bool:
-    words = [word for name in _OF_ALL for word in (name, *VERDICT_ALIASES[name][0])]
-    return isinstance(value, str) and means_any([key], words)
+def _says_of_all(key: str, value: Any, row: Record) -> bool:
+    """Whether it names the model or judge of rows that name none themselves."""
+    named = [(name, *VERDICT_ALIASES[name][0]) for name in _OF_ALL]
+    return isinstance(value, str) and any(means_any([key], words) and not means_any(row, words) for words in named)

@@ -40,8 +40,12 @@ def test_what_pandas_writes_is_its_table(orient: Any, tmp_path: Path) -> None:
 
 def test_a_list_in_an_object_with_what_holds_for_all_its_rows(tmp_path: Path) -> None:
     rows = [{"item": "q1", "verdict": 1}, {"item": "q2", "verdict": 0, "model": "lynx"}]
-    found = read(tmp_path, {"model": "otter", "judge": "heron", "score": 0.5, "config": {"seed": 1}, "results": rows})
+    around = {"judge": "heron", "score": 0.5, "config": {"seed": 1}}
+    found = read(tmp_path, {"model": "otter", **around, "results": rows})
     assert (found["model"].tolist(), found["verdict"].tolist()) == (["otter", "lynx"], [1, 0])
+    # Rows that name the model in another word say it better than what is around them.
+    named = [{"item": "q1", "model_name": "lynx", "verdict": 1}]
+    assert read(tmp_path, {"model": "otter", **around, "results": named})["model"].tolist() == ["lynx"]
     assert set(found["judge"]) == {"heron"}
     assert "score" not in found
 
@@ -55,7 +59,7 @@ def test_objects_under_keys_and_lists_of_one_length(tmp_path: Path) -> None:
 
 def test_which_of_two_lists_is_asked_with_a_command_for_each() -> None:
     two = {"annotations": [{"prompt": "Rate it."}], "instances": [{"id": "q1", "verdict": 1}]}
-    with pytest.raises(UsageError, match=r"2 lists of objects: 'annotations', 'instances'.*jq \.instances 'a b\.json'"):
+    with pytest.raises(UsageError, match=r"'annotations', 'instances'.*jq '\.\[\"instances\"\]' 'a b\.json'"):
         enclosed_rows("a b.json", two)
 
 
@@ -68,6 +72,7 @@ def test_which_of_two_lists_is_asked_with_a_command_for_each() -> None:
         {"columns": ["item", "verdict"], "data": [["q1"]]},
         {"columns": ["item", ["verdict"]], "data": [["q1", 1]]},
         {"messages": [{"role": "user", "content": "?"}]},
+        {"item": "q1", "verdict": 1, "details": [{"score": 1}]},
     ],
 )
 def test_what_is_no_table_stays_one_row(record: dict[str, Any]) -> None:

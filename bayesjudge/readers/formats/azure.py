@@ -10,7 +10,7 @@ from bayesjudge.readers.values import canonical, mapping, number, numbered_answe
 #: What an answer was given, apart from the question.
 _ANSWERS = frozenset({"response", "answer", "context", "ground_truth", "tool_calls", "line_number"})
 #: What is said of a metric beside its score.
-_ABOUT = ("passed", "_threshold", "_tokens", "_result", "_status", "_properties", "_model")
+_ABOUT = ("passed", "row_missing", "_threshold", "_tokens", "_result", "_status", "_properties", "_model")
 #: The question, where a column has one of these names.
 _QUESTIONS = ("query", "question", "conversation")
 
@@ -54,7 +54,7 @@ FORMATS = (
         title="Azure AI Evaluation",
         rows=_rows,
         identity="inputs.query, else the inputs",
-        source="azure-ai-evaluation 1.13: _evaluate/_evaluate.py, _evaluate/_utils.py, _evaluate_aoai.py",
+        source="azure-ai-evaluation: _evaluate/_evaluate_aoai.py, _utils.py; a metric's names by what reads such files",
         finish=numbered_answers,
         marks=frozenset({"inputs.*", "outputs.*.*"}),
         records=("rows",),

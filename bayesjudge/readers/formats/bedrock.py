@@ -53,7 +53,7 @@ FORMATS = (
         title="Amazon Bedrock evaluation by a judge model",
         rows=_scores,
         identity="inputRecord.prompt",
-        source="Bedrock user guide, model-evaluation-report-s3; SageMaker Python SDK 3, llm_as_judge results",
+        source="Bedrock user guide, model-evaluation-report-s3; the judge's name in evaluatorDetails from memory",
         finish=numbered_answers,
         marks=frozenset({"automatedEvaluationResult", "inputRecord", "modelResponses"}),
     ),
