@@ -10,14 +10,12 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 import xarray as xr
 
-from bayesjudge.inference.evaluation import TOGETHER, at_draws, constrained, drawn, of_sites, once
-from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.evaluation import at_draws, constrained
 from bayesjudge.inference.programs.density import Density
-from bayesjudge.maths.each_draw import each_draw
+from bayesjudge.inference.programs.prior_draws import prior_points
 from bayesjudge.model import Data, Model
 
 if TYPE_CHECKING:
@@ -117,26 +115,16 @@ def prior_groups(
     model: Model, data: Data, target: Density, *, seed: int, draws: int, chains: int = 1
 ) -> dict[str, xr.Dataset]:
     """Draws from the prior (of each chain), and data replicated from them: ``prior`` and ``prior_predictive``."""
-    at_point = of_sites(model, data)
-
-    def one(keys: Any, arrays: Any) -> Any:
-        sites = model.simulate(keys[0], data.with_arrays(arrays))
-        values = {name: sites[name] for name in target.dims if name not in data.observations}
-        return values, at_point(keys[1], values, arrays)[0]
-
-    program = once(
-        (target, "prior"),
-        lambda: jax.jit(lambda keys, arrays: each_draw(lambda of: one(of, arrays), keys, most=TOGETHER)),
-    )
     rng = np.random.default_rng((seed, 2))
-    keys = rng.integers(2**32, size=(chains * draws, 2, 2), dtype=np.uint32)
-    values, sources = jax.tree.map(np.asarray, program(keys, accelerator.to_device(data.arrays)))
+    flat = prior_points(model, data, target, number=chains * draws, rng=rng).reshape(chains, draws, target.size)
+    # As many as draws of a posterior whose densities are kept: then by its program.
+    values, found = at_draws(model, data, target, flat, keep=np.arange(draws), rng=rng, replicate=True)
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
         shaped = {name: value.reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
         return to_dataset(shaped, {**target.dims, **{name: data.dims[name] for name in data.observations}}, data)
 
-    return {"prior": dataset(values), "prior_predictive": dataset(drawn(sources, data, rng))}
+    return {"prior": dataset(values), "prior_predictive": dataset(found.replicated)}
 
 
 def data_hash(data: Data) -> str:

@@ -10,6 +10,8 @@ from jax.scipy.special import gammaln
 from numpyro import distributions as dist
 from numpyro.distributions import constraints
 
+from bayesjudge.priors.gamma import log_gamma
+
 
 class LogitBeta(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     """Log odds of a Beta(a, b) probability."""
@@ -35,5 +37,6 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """Logits, from two log-gamma variables."""
         shape = (*sample_shape, *self.batch_shape)
-        one, other = jax.random.split(key)
-        return jax.random.loggamma(one, self.a, shape) - jax.random.loggamma(other, self.b, shape)
+        both = jnp.stack([jnp.broadcast_to(a, shape) for a in (self.a, self.b)])
+        one, other = log_gamma(key, both, (2, *shape))
+        return one - other

@@ -22,6 +22,7 @@ from bayesjudge.models.common.added_terms import numpyro_shift
 from bayesjudge.models.common.outcome_counts import OutcomeCounts
 from bayesjudge.models.common.units import Guess
 from bayesjudge.priors import InUse
+from bayesjudge.priors.gamma import log_gamma
 
 
 def gaussian(data: Data, prior: InUse, formula: Formula | None) -> None:
@@ -206,5 +207,5 @@ class ScaledChiSquares(dist.Distribution):  # type: ignore[misc] # NumPyro has n
         """New sums of squares."""
         assert is_prng_key(key)  # noqa: S101 - the check every NumPyro distribution makes
         half = jnp.maximum(self.freedom, 1) / 2
-        drawn = 2 * self.spread * jax.random.gamma(key, half, (*sample_shape, *self.batch_shape))
+        drawn = 2 * self.spread * jnp.exp(log_gamma(key, half, (*sample_shape, *self.batch_shape)))
         return jnp.where(self.freedom > 0, drawn, 0.0)

@@ -32,6 +32,8 @@ _MOVES, _LITTLE = 12, 0.2
 _STEPS = 12
 #: Degrees of freedom of proposals: tails heavier than the posterior's keep weights bounded.
 _FREEDOM = 6
+#: Below this a product of probabilities may have lost digits on its way.
+_SMALL = 1e-280
 #: Variance of proposals over that of a normal at the mode.
 _WIDER = 1.3
 
@@ -147,6 +149,10 @@ class Nodes:
             apart = np.add.reduceat(np.log(slot), self._first, axis=1)[..., None]
             return np.asarray(self._outcomes + apart - np.einsum("ia,bias->bis", data.n.sum(2), np.log(total)))
         p = self._of_trials * slot[..., None] / total[:, item, cell] * (1 - rho) + number[:, None] * rho
+        # One logarithm an item in place of one a trial, where no product leaves the range of doubles.
+        product = np.multiply.reduceat(p, self._first, axis=1)
+        if product.min() > _SMALL:
+            return np.asarray(np.log(product))
         return np.asarray(np.add.reduceat(np.log(p), self._first, axis=1))
 
     def log_marginal(self, points: Array) -> Array:

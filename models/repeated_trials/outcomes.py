@@ -27,6 +27,7 @@ from numpyro.util import is_prng_key
 
 from bayesjudge.models.common.binomial import binomial
 from bayesjudge.models.repeated_trials.verdict_draws import dirichlet
+from bayesjudge.priors.gamma import log_gamma
 from bayesjudge.tables.words import OUTCOMES
 
 #: Below this a probability is as good as 0; a Dirichlet with no mass at all cannot be drawn from.
@@ -100,7 +101,7 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
         key_p, key_a, key_b = jax.random.split(key, 3)
         shape, p = (*sample_shape, *self.batch_shape), jnp.exp(self.log_p).T
         concentration = p * ((1 - self.rho) / jnp.maximum(self.rho, _TINY))[:, None]
-        drawn = jax.random.loggamma(key_p, jnp.maximum(concentration, _TINY), (*shape, len(OUTCOMES)))
+        drawn = log_gamma(key_p, jnp.maximum(concentration, _TINY), (*shape, len(OUTCOMES)))
         shared = jax.nn.softmax(drawn, axis=-1)
         pi = jnp.where((self.rho > _TINY)[:, None], shared, p)
         a = binomial(key_a, self.total, pi[..., 0], shape)

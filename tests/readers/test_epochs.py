@@ -123,18 +123,26 @@ SHARES = {"a": 0.4, "b": 0.3, "c": 0.2}
 def _epochs(seed: int) -> pd.DataFrame:
     """Three models, 100 questions of which some are always right (`SHARES`) or always wrong, five answers to each."""
     rng = np.random.default_rng([seed, 5])
-    labelled, frames = rng.random(100) < 0.5, []
-    for model, share in SHARES.items():
+    labelled = rng.random(100) < 0.5
+    rights: list[np.ndarray] = []
+    verdicts: list[np.ndarray] = []
+    for share in SHARES.values():
         kind = rng.random(100)
         p = np.where(kind < share, 1.0, np.where(kind < share + 0.2, 0.0, rng.beta(2, 2, 100)))
-        for epoch in range(5):
-            right = rng.random(100) < p
-            verdict = rng.random(100) < np.where(right, 0.9, 0.15)
-            question = [f"{seed} q{k}" for k in range(100)]
-            columns = {"question": question, "model": model, "verdict": verdict.astype(int)}
-            label = np.where(labelled, right, np.nan)
-            frames.append(pd.DataFrame(columns).assign(item=[f"{q} {epoch}" for q in question], label=label))
-    return pd.concat(frames, ignore_index=True).assign(judge=str(seed))
+        for _ in range(5):
+            rights.append(rng.random(100) < p)
+            verdicts.append(rng.random(100) < np.where(rights[-1], 0.9, 0.15))
+    questions = [f"{seed} q{k}" for k in range(100)]
+    return pd.DataFrame(
+        {
+            "question": questions * 15,
+            "item": [f"{q} {epoch}" for epoch in range(5) for q in questions] * 3,
+            "model": np.repeat(list(SHARES), 500),
+            "verdict": np.concatenate(verdicts).astype(int),
+            "label": np.where(labelled, rights, np.nan).ravel(),
+            "judge": str(seed),
+        }
+    )
 
 
 @pytest.mark.slow

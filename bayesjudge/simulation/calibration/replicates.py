@@ -75,7 +75,8 @@ class Simulator:
         import jax
 
         keys = jax.random.split(jax.random.key(seed), replicates)
-        drawn, points = self._draw(keys, _on_device(self.data.arrays))
+        noise = np.random.default_rng(seed).standard_normal((replicates, self._target.size))
+        drawn, points = self._draw((keys, noise), _on_device(self.data.arrays))
         points = np.asarray(points)
         if lost := int((~np.isfinite(points).all(axis=1)).sum()):
             raise UsageError(
@@ -114,18 +115,22 @@ class Simulator:
 
     @cached_property
     def _draw(self) -> Callable[..., Any]:
-        """Compiled ``(keys (R,), arrays) -> observations by name, true points (R, d)``."""
+        """Compiled ``((keys (R,), noise (R, d)), arrays) -> observations by name, true points (R, d)``."""
         import jax
+
+        from bayesjudge.inference.programs.prior_draws import NormalsGiven
 
         target, names = self._target, self.data.observations
 
-        def one(key: Any, arrays: _Sites) -> Any:
-            sites = self.model.simulate(key, self.data.with_arrays(arrays))
+        def one(row: Any, arrays: _Sites) -> Any:
+            key, noise = row
+            with NormalsGiven(noise):
+                sites = self.model.simulate(key, self.data.with_arrays(arrays))
             latent = {name: sites[name] for name in target.dims if name not in names}
             observed = {name: sites[name] for name in names}
             return observed, target.unconstrain(latent, {**arrays, **observed})
 
-        return jax.jit(lambda keys, arrays: each_draw(lambda key: one(key, arrays), keys, most=TOGETHER))
+        return jax.jit(lambda rows, arrays: each_draw(lambda row: one(row, arrays), rows, most=TOGETHER))
 
     @cached_property
     def _look(self) -> Callable[..., Any]:

@@ -1,0 +1,59 @@
+"""Gamma draws within compiled programs, by Marsaglia and Tsang (2000), all attempts at once.
+
+JAX's own sampler rejects in a loop within a loop, which takes three to four seconds to compile at every place that
+draws: of a log's page and stored fits, 12 of 27 seconds for three spreads. An attempt is accepted with a probability
+above .95, so that of `ATTEMPTS` none is with one below 1e-15, less often than a double has no room for the draw.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from numpyro import distributions as dist
+
+#: Attempts for each draw, of which the first that is accepted counts.
+ATTEMPTS = 12
+
+
+def log_gamma(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
+    """Logarithms of draws from Gamma(a, 1), which do not underflow where a is small.
+
+    a: Concentrations above 0, which spread to the shape.
+    shape: Of the draws.
+    """
+    a = jnp.broadcast_to(jnp.asarray(a, jnp.result_type(float)), shape)
+    # One call: each compiles the generator's rounds once more.
+    uniform = jax.random.uniform(key, (2 * ATTEMPTS + 1, *shape), a.dtype, minval=jnp.finfo(a.dtype).tiny)
+    x = jax.scipy.special.ndtri(uniform[:ATTEMPTS])
+    # A draw from Gamma(a + 1) times U^(1/a) is one from Gamma(a).
+    small = a < 1
+    d = jnp.where(small, a + 1, a) - 1 / 3
+    root = 1 + x / jnp.sqrt(9 * d)
+    log_v = 3 * jnp.log(jnp.maximum(root, jnp.finfo(a.dtype).tiny))
+    bound = 0.5 * x**2 + d * (1 - jnp.exp(log_v) + log_v)
+    accepted = (root > 0) & (jnp.log(uniform[ATTEMPTS:-1]) < bound)
+    first = jnp.argmax(accepted, axis=0)[None]
+    drawn = jnp.log(d) + jnp.take_along_axis(log_v, first, axis=0)[0]
+    return drawn + jnp.where(small, jnp.log(uniform[-1]) / a, 0.0)
+
+
+class Gamma(dist.Gamma):  # type: ignore[misc] # NumPyro has no types
+    """Gamma(concentration, rate)."""
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Draws (sample_shape, batch_shape)."""
+        rate: Any = self.rate
+        return jnp.exp(log_gamma(key, self.concentration, (*sample_shape, *self.batch_shape))) / rate
+
+
+class Beta(dist.Beta):  # type: ignore[misc] # NumPyro has no types
+    """Beta(concentration1, concentration0)."""
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Draws (sample_shape, batch_shape)."""
+        shape = (*sample_shape, *self.batch_shape)
+        both: Any = (self.concentration1, self.concentration0)
+        one, other = log_gamma(key, jnp.stack([jnp.broadcast_to(a, shape) for a in both]), (2, *shape))
+        return jax.nn.sigmoid(one - other)

@@ -1,0 +1,74 @@
+"""Gamma and beta draws, and normal unknowns from given numbers: the distributions that they state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import error_budget
+import jax
+import numpy as np
+import numpyro
+import pytest
+from numpyro import distributions as dist
+from scipy import stats
+
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.prior_draws import NormalsGiven
+from bayesjudge.priors.gamma import Beta, Gamma, log_gamma
+
+
+@pytest.fixture(autouse=True)
+def _doubles() -> None:
+    accelerator.prepare()
+
+
+@pytest.mark.parametrize("a", [0.003, 0.3, 1.0, 7.0, 1e6])
+def test_logarithms_of_gamma_draws_have_their_distribution(a: float) -> None:
+    drawn = np.asarray(log_gamma(jax.random.key(1), a, (20_000,)))
+    assert stats.kstest(drawn, stats.loggamma(a).cdf).pvalue > error_budget.level()
+
+
+def test_every_entry_has_its_own_concentration() -> None:
+    a = np.array([0.5, 20.0])
+    drawn = np.asarray(Gamma(a, 2.0).sample(jax.random.key(2), (20_000,)))
+    assert drawn.shape == (20_000, 2)
+    for values, shape in zip(drawn.T, a, strict=True):
+        assert stats.kstest(values, stats.gamma(shape, scale=0.5).cdf).pvalue > error_budget.level()
+    # By itself, whatever is drawn beside it.
+    assert abs(np.corrcoef(drawn.T)[0, 1]) < 5 / np.sqrt(20_000)
+
+
+def test_beta_draws_have_their_distribution() -> None:
+    drawn = np.asarray(Beta(np.array([0.2, 8.0]), np.array([3.0, 2.0])).sample(jax.random.key(3), (20_000,)))
+    for values, a, b in zip(drawn.T, (0.2, 8.0), (3.0, 2.0), strict=True):
+        assert stats.kstest(values, stats.beta(a, b).cdf).pvalue > error_budget.level()
+
+
+def _model() -> None:
+    scale = numpyro.sample("scale", dist.HalfNormal(1.0))
+    effect: Any
+    with numpyro.plate("unit", 3):
+        effect = numpyro.sample("effect", dist.Normal(1.0, scale))
+    numpyro.sample("far", dist.Normal(effect.sum(), 2.0).expand([2]).to_event(1))
+    numpyro.sample("y", dist.Normal(effect, 1.0), obs=np.zeros(3))
+
+
+def _drawn(noise: Any) -> dict[str, Any]:
+    with NormalsGiven(noise):
+        trace = numpyro.handlers.trace(numpyro.handlers.seed(_model, jax.random.key(4))).get_trace()
+    return {name: np.asarray(site["value"]) for name, site in trace.items()}
+
+
+def test_normal_unknowns_take_the_numbers_in_order() -> None:
+    noise = np.array([1.0, -1.0, 0.5, 2.0, -3.0, 9.0])
+    found = _drawn(noise)
+    assert found["scale"] == _drawn(-noise)["scale"]  # is no normal
+    np.testing.assert_allclose(found["effect"], 1 + found["scale"] * noise[:3])
+    np.testing.assert_allclose(found["far"], found["effect"].sum() + 2 * noise[3:5])
+    np.testing.assert_array_equal(found["y"], 0)
+
+
+def test_too_few_numbers_leave_the_rest_to_be_drawn() -> None:
+    found = _drawn(np.array([1.0, -1.0, 0.5]))
+    np.testing.assert_allclose(found["effect"], 1 + found["scale"] * np.array([1.0, -1.0, 0.5]))
+    assert np.ptp(found["far"]) > 0
