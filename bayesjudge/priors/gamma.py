@@ -7,6 +7,7 @@ above .95, so that of `ATTEMPTS` none is with one below 1e-15, less often than a
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from numpyro import distributions as dist
 ATTEMPTS = 12
 
 
+@partial(jax.jit, static_argnames="shape")
 def log_gamma(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
     """Logarithms of draws from Gamma(a, 1), which do not underflow where a is small.
 

@@ -20,7 +20,7 @@ from bayesjudge.models.repeated_trials.choices import Array, Choices, Codes, Unk
 #: Fewest and most nodes of an item, and what all nodes and trials together may come to.
 _NODES, _WORK = (32, 256), 400_000
 #: Numbers of all trials' nodes that points are evaluated together by: few enough to stay in a processor's cache.
-_TOGETHER = 30_000
+_TOGETHER = 120_000
 #: Draws of the first round (each that follows has twice as many), rounds, and effective draws that are enough:
 #: `inference.gate` asks for as many.
 _DRAWS, _ROUNDS, ENOUGH = 700, 4, 400
@@ -108,6 +108,17 @@ class Nodes:
         return np.flatnonzero(np.diff(self.data.trials[0], prepend=-1))
 
     @cached_property
+    def _later(self) -> list[tuple[slice | Codes, Codes]]:
+        """Which items have a second trial and which it is, a third one, and so on: NumPy's `reduceat` is slow here."""
+        trials = np.diff(self._first, append=len(self.data.trials[0]))
+        having = [np.flatnonzero(trials > k) for k in range(1, int(trials.max()))]
+        every = slice(None)
+        return [
+            (every if len(items) == len(trials) else items, self._first[items] + k)
+            for k, items in enumerate(having, start=1)
+        ]
+
+    @cached_property
     def _outcomes(self) -> Array:
         """Sum over an item's trials of the logarithms of `_of_trials`, (I, S)."""
         return np.asarray(np.add.reduceat(np.log(self._of_trials), self._first, axis=0))
@@ -150,7 +161,9 @@ class Nodes:
             return np.asarray(self._outcomes + apart - np.einsum("ia,bias->bis", data.n.sum(2), np.log(total)))
         p = self._of_trials * slot[..., None] / total[:, item, cell] * (1 - rho) + number[:, None] * rho
         # One logarithm an item in place of one a trial, where no product leaves the range of doubles.
-        product = np.multiply.reduceat(p, self._first, axis=1)
+        product = p[:, self._first]
+        for items, trials in self._later:
+            product[:, items] *= p[:, trials]
         if product.min() > _SMALL:
             return np.asarray(np.log(product))
         return np.asarray(np.add.reduceat(np.log(p), self._first, axis=1))
