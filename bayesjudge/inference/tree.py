@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 
 from bayesjudge.inference.evaluation import at_draws, constrained
+from bayesjudge.inference.prior_draws import prior_points
 from bayesjudge.inference.programs.density import Density
-from bayesjudge.inference.programs.prior_draws import prior_points
 from bayesjudge.model import Data, Model
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from jax.scipy.special import gammaln
 from numpyro import distributions as dist
 from numpyro.distributions import constraints
 
-from bayesjudge.priors.gamma import log_gamma
+from bayesjudge.priors.gamma import beta_logit
 
 
 class LogitBeta(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
@@ -36,7 +36,4 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """Logits, from two log-gamma variables."""
-        shape = (*sample_shape, *self.batch_shape)
-        both = jnp.stack([jnp.broadcast_to(a, shape) for a in (self.a, self.b)])
-        one, other = log_gamma(key, both, (2, *shape))
-        return one - other
+        return beta_logit(key, self.a, self.b, (*sample_shape, *self.batch_shape))

@@ -108,15 +108,11 @@ class Nodes:
         return np.flatnonzero(np.diff(self.data.trials[0], prepend=-1))
 
     @cached_property
-    def _later(self) -> list[tuple[slice | Codes, Codes]]:
+    def _later(self) -> list[tuple[Codes, Codes]]:
         """Which items have a second trial and which it is, a third one, and so on: NumPy's `reduceat` is slow here."""
         trials = np.diff(self._first, append=len(self.data.trials[0]))
         having = [np.flatnonzero(trials > k) for k in range(1, int(trials.max()))]
-        every = slice(None)
-        return [
-            (every if len(items) == len(trials) else items, self._first[items] + k)
-            for k, items in enumerate(having, start=1)
-        ]
+        return [(items, self._first[items] + k) for k, items in enumerate(having, start=1)]
 
     @cached_property
     def _outcomes(self) -> Array:

@@ -159,6 +159,19 @@ def test_pymc_has_the_same_density(name: str, slots: tuple[float, ...]) -> None:
     np.testing.assert_allclose(np.diff(ours), np.diff(theirs), rtol=1e-10, atol=1e-10)
 
 
+def test_products_are_sums_of_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of items with different numbers of trials; where a product is too small it is the sum that is taken."""
+    data = data_of(items=5, arrangements=3, trials=2)
+    n = data.n.copy()
+    n[0, 0], n[1, 1] = n[0, 0] * 3, 0
+    data = replace(data, n=n)
+    points = np.random.default_rng(4).normal(size=(6, len(data.names)))
+    nodes = Nodes.around(data, np.zeros(len(data.names)), np.random.default_rng(0))
+    product = nodes.log_marginal(points)
+    monkeypatch.setattr(choice_posterior, "_SMALL", np.inf)
+    np.testing.assert_allclose(product, nodes.log_marginal(points), rtol=1e-12)
+
+
 # Calibration
 
 

@@ -12,8 +12,12 @@ import pytest
 from numpyro import distributions as dist
 from scipy import stats
 
+from bayesjudge.adapters import as_model
+from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.inference.prior_draws import NormalsGiven
 from bayesjudge.inference.programs import accelerator
-from bayesjudge.inference.programs.prior_draws import NormalsGiven
+from bayesjudge.inference.programs.density import density
+from bayesjudge.inference.tree import prior_groups
 from bayesjudge.priors.gamma import Beta, Gamma, log_gamma
 
 
@@ -34,7 +38,7 @@ def test_every_entry_has_its_own_concentration() -> None:
     assert drawn.shape == (20_000, 2)
     for values, shape in zip(drawn.T, a, strict=True):
         assert stats.kstest(values, stats.gamma(shape, scale=0.5).cdf).pvalue > error_budget.level()
-    # By itself, whatever is drawn beside it.
+    # Independent of each other, to five standard errors.
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 5 / np.sqrt(20_000)
 
 
@@ -72,3 +76,23 @@ def test_too_few_numbers_leave_the_rest_to_be_drawn() -> None:
     found = _drawn(np.array([1.0, -1.0, 0.5]))
     np.testing.assert_allclose(found["effect"], 1 + found["scale"] * np.array([1.0, -1.0, 0.5]))
     assert np.ptp(found["far"]) > 0
+
+
+def _far(data: Any) -> None:
+    numpyro.sample("level", dist.Normal(1000.0, 1.0))
+    numpyro.sample("rare", dist.Gamma(1e-3, 1.0))  # a third of whose draws round to 0
+    with numpyro.plate("system", data.size("system")):
+        share = numpyro.sample("accuracy", dist.Beta(1.0, 1.0))
+        numpyro.sample("positives", dist.Binomial(data["n"], share), obs=data["positives"])
+
+
+def test_draws_far_out_stay_where_they_are_and_those_on_an_edge_are_finite() -> None:
+    model = as_model(_far)
+    data = model.prepare(simulate_verdicts(seed=1).verdicts)
+    drawn = prior_groups(model, data, density(model, data), seed=1, draws=500)
+    prior = drawn["prior"]
+    assert abs(float(prior["level"].mean()) - 1000) < 5 / np.sqrt(500)  # five standard errors
+    assert np.isfinite(prior.to_dataarray()).all()
+    assert float((prior["rare"] < 1e-300).mean()) > 0.2
+    n = np.asarray(data["n"])
+    assert drawn["prior_predictive"]["positives"].max() <= n.max()

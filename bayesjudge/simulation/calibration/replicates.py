@@ -75,7 +75,7 @@ class Simulator:
         import jax
 
         keys = jax.random.split(jax.random.key(seed), replicates)
-        noise = np.random.default_rng(seed).standard_normal((replicates, self._target.size))
+        noise = np.random.default_rng((seed, 3)).standard_normal((replicates, self._target.size))
         drawn, points = self._draw((keys, noise), _on_device(self.data.arrays))
         points = np.asarray(points)
         if lost := int((~np.isfinite(points).all(axis=1)).sum()):
@@ -118,7 +118,7 @@ class Simulator:
         """Compiled ``((keys (R,), noise (R, d)), arrays) -> observations by name, true points (R, d)``."""
         import jax
 
-        from bayesjudge.inference.programs.prior_draws import NormalsGiven
+        from bayesjudge.inference.prior_draws import NormalsGiven
 
         target, names = self._target, self.data.observations
 

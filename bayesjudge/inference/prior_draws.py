@@ -1,7 +1,7 @@
 """Draws from a model's prior, whose standard normal numbers come from the host.
 
-JAX draws a normal by an inverse error function, which every place that uses the number computes again: of the program
-that draws from the prior of ten effects, eight such places are half of what is compiled.
+JAX draws a normal by an inverse error function, which every place that uses the number computes again: half of the code
+of the program that draws from the prior of `repeated_trials` came from its eight normal sites.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpyro import distributions as dist
 from numpyro.primitives import Messenger
 
+from bayesjudge.inference.evaluation import TOGETHER, once
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density
 from bayesjudge.maths.each_draw import each_draw
@@ -22,11 +23,8 @@ from bayesjudge.model import Data, Model
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Draws computed together at most.
-TOGETHER = 250
-#: Beyond this a positive number, or what a probability lacks to 1, is smaller than a double can be.
+#: Where a draw on the edge of its support is put: e^-700, what a probability lacks to 1 there, is next to nothing.
 _EDGE = 700.0
-_PROGRAMS: dict[Density, Any] = {}
 
 
 class NormalsGiven(Messenger):  # type: ignore[misc] # NumPyro has no types
@@ -66,9 +64,11 @@ def prior_points(
         values = {name: sites[name] for name in target.dims if name not in data.observations}
         return target.unconstrain(values, arrays)
 
-    if target not in _PROGRAMS:
-        _PROGRAMS[target] = jax.jit(lambda rows, arrays: each_draw(lambda row: one(row, arrays), rows, most=TOGETHER))
+    program = once(
+        (target, "prior"),
+        lambda: jax.jit(lambda rows, arrays: each_draw(lambda row: one(row, arrays), rows, most=TOGETHER)),
+    )
     keys = rng.integers(2**32, size=(number, 2), dtype=np.uint32)
     noise = rng.standard_normal((number, target.size))
-    found = _PROGRAMS[target]((keys, noise), accelerator.to_device(data.arrays))
-    return np.clip(np.asarray(found), -_EDGE, _EDGE)
+    found = np.asarray(program((keys, noise), accelerator.to_device(data.arrays)))
+    return np.where(np.isinf(found), np.copysign(_EDGE, found), found)
