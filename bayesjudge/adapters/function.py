@@ -125,6 +125,9 @@ class FunctionModel(NamedEstimands):
         """The sites of the function, and what it returns."""
         from numpyro import handlers
 
+        from bayesjudge.inference.programs import accelerator
+
+        accelerator.prepare()
         with handlers.trace() as sites, handlers.seed(rng_seed=0):
             try:
                 made = self.function(data)

@@ -1,15 +1,18 @@
-"""Draws from a model's prior, whose standard normal numbers come from the host.
+"""Draws from a model's prior, by programs that compile fast.
 
 JAX draws a normal by an inverse error function, which every place that uses the number computes again: half of the code
-of the program that draws from the prior of `repeated_trials` came from its eight normal sites.
+of the program that draws from the prior of `repeated_trials` came from its eight normal sites. Standard normal numbers
+come from the host instead. Its gamma draws are a loop within a loop, four seconds of compiling at every place.
 """
 
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpyro import distributions as dist
 from numpyro.primitives import Messenger
@@ -19,6 +22,7 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density
 from bayesjudge.maths.each_draw import each_draw
 from bayesjudge.model import Data, Model
+from bayesjudge.priors.gamma import beta_logit, log_gamma
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,10 +31,13 @@ if TYPE_CHECKING:
 _EDGE = 700.0
 
 
-class NormalsGiven(Messenger):  # type: ignore[misc] # NumPyro has no types
-    """Within it, unknowns that are normal take the next of the standard normal numbers; others are drawn as ever.
+class PriorSampler(Messenger):  # type: ignore[misc] # NumPyro has no types
+    """Within it, unknowns are drawn by what compiles fast; of other distributions than these as ever.
 
-    noise: As many numbers as there are unknowns, or more.
+    Normal ones, and those made from them, take the next of the given numbers; gamma and beta ones are drawn by
+    `bayesjudge.priors.gamma`.
+
+    noise: Standard normal numbers, as many as there are unknowns, or more.
     """
 
     def __init__(self, noise: Any) -> None:
@@ -38,18 +45,30 @@ class NormalsGiven(Messenger):  # type: ignore[misc] # NumPyro has no types
         self.noise, self.used = noise, 0
 
     def process_message(self, msg: dict[str, Any]) -> None:
-        """Give a normal site its value."""
-        if msg["type"] != "sample" or msg["is_observed"] or msg["value"] is not None:
-            return
-        base = msg["fn"]
-        while isinstance(base, dist.ExpandedDistribution | dist.Independent):
-            base = base.base_dist
-        if type(base) is not dist.Normal:
-            return
-        shape = msg["fn"].shape(msg["kwargs"]["sample_shape"])
+        """Give an unknown its value."""
+        if msg["type"] == "sample" and not msg["is_observed"] and msg["value"] is None:
+            shape = msg["fn"].shape(msg["kwargs"]["sample_shape"])
+            msg["value"] = self._drawn(msg["fn"], shape, msg["kwargs"]["rng_key"])
+
+    def _drawn(self, of: Any, shape: tuple[int, ...], key: Any) -> Any:
+        """A draw, or None where this is no distribution of those above."""
+        if isinstance(of, dist.ExpandedDistribution | dist.Independent):
+            return self._drawn(of.base_dist, shape, key)
+        if isinstance(of, dist.TransformedDistribution) and all(move.domain.event_dim == 0 for move in of.transforms):
+            value = self._drawn(of.base_dist, shape, key)
+            return value if value is None else reduce(lambda at, move: move(at), of.transforms, value)
+        kind = type(of)
+        if kind in {dist.Gamma, dist.Chi2}:
+            return jnp.exp(log_gamma(key, of.concentration, shape)) / of.rate
+        if kind is dist.Beta:
+            return jax.nn.sigmoid(beta_logit(key, of.concentration1, of.concentration0, shape))
+        if kind not in {dist.Normal, dist.HalfNormal} or (numbers := self._next(shape)) is None:
+            return None
+        return of.loc + of.scale * numbers if kind is dist.Normal else of.scale * abs(numbers)
+
+    def _next(self, shape: tuple[int, ...]) -> Any:
         start, self.used = self.used, self.used + math.prod(shape)
-        if self.used <= len(self.noise):
-            msg["value"] = base.loc + base.scale * self.noise[start : self.used].reshape(shape)
+        return self.noise[start : self.used].reshape(shape) if self.used <= len(self.noise) else None
 
 
 def prior_points(
@@ -59,7 +78,7 @@ def prior_points(
 
     def one(row: Any, arrays: Any) -> Any:
         key, noise = row
-        with NormalsGiven(noise):
+        with PriorSampler(noise):
             sites = model.simulate(key, data.with_arrays(arrays))
         values = {name: sites[name] for name in target.dims if name not in data.observations}
         return target.unconstrain(values, arrays)

@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from numpyro import distributions as dist
 
 #: Attempts for each draw, of which the first that is accepted counts.
 ATTEMPTS = 12
@@ -46,21 +45,3 @@ def beta_logit(key: Any, a: Any, b: Any, shape: tuple[int, ...]) -> Any:
     both = jnp.stack([jnp.broadcast_to(of, shape) for of in (a, b)])
     one, other = log_gamma(key, both, (2, *shape))
     return one - other
-
-
-class Gamma(dist.Gamma):  # type: ignore[misc] # NumPyro has no types
-    """Gamma(concentration, rate)."""
-
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Draws (sample_shape, batch_shape)."""
-        rate: Any = self.rate
-        return jnp.exp(log_gamma(key, self.concentration, (*sample_shape, *self.batch_shape))) / rate
-
-
-class Beta(dist.Beta):  # type: ignore[misc] # NumPyro has no types
-    """Beta(concentration1, concentration0)."""
-
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Draws (sample_shape, batch_shape)."""
-        shape = (*sample_shape, *self.batch_shape)
-        return jax.nn.sigmoid(beta_logit(key, self.concentration1, self.concentration0, shape))

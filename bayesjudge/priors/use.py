@@ -40,7 +40,6 @@ class InUse:
         import jax.numpy as jnp
         from numpyro import distributions as dist
 
-        from bayesjudge.priors.gamma import Beta, Gamma
         from bayesjudge.priors.logit_beta import LogitBeta
 
         prior = self.chosen[slot]
@@ -54,8 +53,7 @@ class InUse:
                 return dist.TransformedDistribution(dist.Normal(*values), dist.transforms.SigmoidTransform())
             case "Beta" if logit:
                 return LogitBeta(*values)
-        quick = {"Beta": Beta, "Gamma": Gamma}
-        return quick.get(prior.family, getattr(dist, prior.family))(*values)
+        return getattr(dist, prior.family)(*values)
 
     def pymc(self, site: str, slot: str, *, logit: bool = False, per: Any = None, zero: Any = 0.0, **shape: Any) -> Any:
         """The same as a variable of the open PyMC model; ``shape`` is its ``dims`` or ``shape``."""

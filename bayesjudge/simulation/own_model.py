@@ -167,10 +167,10 @@ def check_model(
     calibration = sbc(known, data, replicates=replicates, seed=seed, quantities=data_quantities(known, data), **how)
     intervals = coverage([prior_cell(known, data)], models=[known], datasets=replicates, prob=prob, seed=seed, **how)
     rows = []
-    for slip in slips_of(known, data):
-        found = sbc(slip, data, replicates=mutated, seed=seed, quantities=data_quantities(known, data), **how)
-        by = ", ".join(found.failures)
-        rows.append({"mutation": slip.kind, "site": slip.site, "found": not found.passed, "by": by})
+    wrong, slips = slips_of(known, data)
+    for (kind, site), chosen in slips.items():
+        found = sbc(wrong, chosen, replicates=mutated, seed=seed, quantities=data_quantities(known, data), **how)
+        rows.append({"mutation": kind, "site": site, "found": not found.passed, "by": ", ".join(found.failures)})
     return ModelCheck(
         label=known.label,
         prior=prior_predictive(known, data, prob=prob, seed=seed),

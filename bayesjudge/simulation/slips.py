@@ -27,36 +27,44 @@ OF_DATA: tuple[str, ...] = ("a likelihood term dropped", "data counted twice")
 OF_VALUES: Mapping[str, float] = {"a sign flipped": -1.0, "a scale doubled": 2.0}
 
 
-class _Slip(Messenger):  # type: ignore[misc] # NumPyro has no types
-    """One slip at work inside a model."""
+#: The array that says which slip is at work: 1 at its place among those above, 0 elsewhere.
+_CHOSEN = "slip"
 
-    def __init__(self, kind: str, site: str) -> None:
-        self.kind, self.site = kind, site
+
+class _Slips(Messenger):  # type: ignore[misc] # NumPyro has no types
+    """Slips at work inside a model as far as each one's weight says."""
+
+    def __init__(self, weights: Any, *, observed: str, latent: str) -> None:
+        self.weights, self.observed, self.latent = weights, observed, latent
         super().__init__()
 
     def process_message(self, message: Any) -> None:
         """Weigh the log likelihood."""
-        if self.kind not in OF_DATA or message["type"] != "sample" or message["name"] != self.site:
+        if message["type"] != "sample" or message["name"] != self.observed:
             return
+        dropped, twice = self.weights[: len(OF_DATA)]
         shape = message["fn"].batch_shape
         # The first entry is the term that is dropped, and all of an observation that has one entry alone.
         first = np.arange(math.prod(shape)).reshape(shape) == 0
-        message["scale"] = 2.0 if self.kind == "data counted twice" else np.where(first, 0.0, 1.0)
+        message["scale"] = (1 + twice) * (1 - dropped * first)
 
     def postprocess_message(self, message: Any) -> None:
         """Hand another value on; the density keeps that which was drawn."""
-        if self.kind in OF_VALUES and message["type"] == "sample" and message["name"] == self.site:
+        if message["type"] == "sample" and message["name"] == self.latent:
             move = biject_to(message["fn"].support)
-            message["value"] = move(OF_VALUES[self.kind] * move.inv(message["value"]))
+            factor = 1 + self.weights[len(OF_DATA) :] @ (np.array([*OF_VALUES.values()]) - 1)
+            message["value"] = move(factor * move.inv(message["value"]))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slipped:
-    """A model with a slip at one of its sites; what it simulates has none."""
+    """A model with the slip that its data choose; what it simulates has none.
+
+    Which slip it is comes with the data, so that one program serves all of them.
+    """
 
     model: Model
-    kind: str
-    site: str
+    latent: str
 
     @property
     def name(self) -> str:
@@ -65,8 +73,8 @@ class Slipped:
 
     @property
     def label(self) -> str:
-        """The slip, and where."""
-        return f"{self.model.label}, {self.kind} at {self.site}"
+        """Whose slips they are."""
+        return f"{self.model.label}, slipped"
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
@@ -79,7 +87,7 @@ class Slipped:
 
     def numpyro(self, data: Data) -> None:
         """The model with the slip."""
-        with _Slip(self.kind, self.site):
+        with _Slips(data[_CHOSEN], observed=data.observed, latent=self.latent):
             self.model.numpyro(data)
 
     def pymc(self, data: Data) -> Any:
@@ -99,10 +107,12 @@ class Slipped:
         return with_observations(self.model, data, observed)
 
 
-def slips_of(model: Model, data: Data) -> list[Slipped]:
-    """The slips of a model: of its main observation, and of its first unknown."""
+def slips_of(model: Model, data: Data) -> tuple[Slipped, dict[tuple[str, str], Data]]:
+    """The model with slips, and the data of each, by kind and site: its main observation, and its first unknown."""
     from bayesjudge.inference.programs.density import density
 
     latent = next(iter(name for name in density(model, data).dims if name not in data.observations))
-    found = [Slipped(model=model, kind=kind, site=data.observed) for kind in OF_DATA]
-    return [*found, *(Slipped(model=model, kind=kind, site=latent) for kind in OF_VALUES)]
+    kinds = [*((kind, data.observed) for kind in OF_DATA), *((kind, latent) for kind in OF_VALUES)]
+    chosen = zip(kinds, np.eye(len(kinds)), strict=True)
+    found = {kind: data.with_arrays({**data.arrays, _CHOSEN: weights}) for kind, weights in chosen}
+    return Slipped(model=model, latent=latent), found

@@ -14,7 +14,6 @@ from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import Data
 from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
 from bayesjudge.priors import InUse
-from bayesjudge.priors.gamma import Beta
 
 
 def numpyro_model(data: Data, prior: InUse) -> None:
@@ -46,7 +45,7 @@ def _partial(judges: int) -> Any:
         return jnp.zeros(0)
     shapes = jnp.array([shape for *_, shape in vine_shapes(judges)])
     with numpyro.plate("judge_pair", len(shapes), dim=-1):
-        return numpyro.sample("deviation_partial", Beta(shapes, shapes))
+        return numpyro.sample("deviation_partial", dist.Beta(shapes, shapes))
 
 
 class Observation(dist.MultivariateNormal):  # type: ignore[misc] # NumPyro has no types

@@ -268,9 +268,7 @@ def scale_prior(scale: Any, freedom: Array) -> Any:
     from numpyro import distributions as dist
     from numpyro.distributions.transforms import PowerTransform
 
-    from bayesjudge.priors.gamma import Gamma
-
-    return dist.TransformedDistribution(Gamma(freedom / 2, 0.5 / scale**2), PowerTransform(0.5))
+    return dist.TransformedDistribution(dist.Gamma(freedom / 2, 0.5 / scale**2), PowerTransform(0.5))
 
 
 def log_density(tau: Any, scale: Any, freedom: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Gamma and beta draws, and normal unknowns from given numbers: the distributions that they state."""
+"""Draws from priors have the distributions that these state, whichever way they are drawn."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from scipy import stats
 
 from bayesjudge.adapters import as_model
 from bayesjudge.datasets import simulate_verdicts
-from bayesjudge.inference.prior_draws import NormalsGiven
+from bayesjudge.inference.prior_draws import PriorSampler
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import prior_groups
-from bayesjudge.priors.gamma import Beta, Gamma, log_gamma
+from bayesjudge.priors.gamma import log_gamma
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +32,16 @@ def test_logarithms_of_gamma_draws_have_their_distribution(a: float) -> None:
     assert stats.kstest(drawn, stats.loggamma(a).cdf).pvalue > error_budget.level()
 
 
+def _drawn_from(of: Any, number: int = 20_000) -> Any:
+    """Draws (number, batch shape) as those of an unknown in a model."""
+    numbers = np.random.default_rng(5).standard_normal(number * max(np.prod(of.batch_shape, dtype=int), 1))
+    with PriorSampler(numbers), numpyro.handlers.seed(rng_seed=2):
+        return np.asarray(numpyro.sample("x", of, sample_shape=(number,)))
+
+
 def test_every_entry_has_its_own_concentration() -> None:
     a = np.array([0.5, 20.0])
-    drawn = np.asarray(Gamma(a, 2.0).sample(jax.random.key(2), (20_000,)))
+    drawn = _drawn_from(dist.Gamma(a, 2.0))
     assert drawn.shape == (20_000, 2)
     for values, shape in zip(drawn.T, a, strict=True):
         assert stats.kstest(values, stats.gamma(shape, scale=0.5).cdf).pvalue > error_budget.level()
@@ -42,14 +49,34 @@ def test_every_entry_has_its_own_concentration() -> None:
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 5 / np.sqrt(20_000)
 
 
-def test_beta_draws_have_their_distribution() -> None:
-    drawn = np.asarray(Beta(np.array([0.2, 8.0]), np.array([3.0, 2.0])).sample(jax.random.key(3), (20_000,)))
-    for values, a, b in zip(drawn.T, (0.2, 8.0), (3.0, 2.0), strict=True):
-        assert stats.kstest(values, stats.beta(a, b).cdf).pvalue > error_budget.level()
+@pytest.mark.parametrize(
+    ("of", "stated"),
+    [
+        (dist.Beta(0.2, 3.0), stats.beta(0.2, 3.0)),
+        (dist.Beta(8.0, 2.0), stats.beta(8.0, 2.0)),
+        (dist.Chi2(3.0), stats.chi2(3.0)),
+        (dist.InverseGamma(3.0, 2.0), stats.invgamma(3.0, scale=2.0)),
+        (dist.Normal(1.0, 2.0), stats.norm(1.0, 2.0)),
+        (dist.HalfNormal(2.0), stats.halfnorm(scale=2.0)),
+        (dist.LogNormal(0.7, 0.5), stats.lognorm(0.5, scale=np.exp(0.7))),
+        (dist.TransformedDistribution(dist.Chi2(2.0), dist.transforms.PowerTransform(0.5)), stats.rayleigh()),
+        (dist.StudentT(4.0, 1.0, 2.0), stats.t(4.0, 1.0, 2.0)),  # by NumPyro itself
+    ],
+    ids=lambda of: type(of).__name__,
+)
+def test_unknowns_have_the_distributions_that_their_priors_state(of: Any, stated: Any) -> None:
+    assert stats.kstest(_drawn_from(of), stated.cdf).pvalue > error_budget.level()
+
+
+def test_a_simplex_is_left_to_its_own_transforms() -> None:
+    stick = dist.TransformedDistribution(dist.Normal(0.0, 1.0).expand([2]), dist.transforms.StickBreakingTransform())
+    drawn = _drawn_from(stick, 50)
+    assert drawn.shape == (50, 3)
+    np.testing.assert_allclose(drawn.sum(1), 1)
 
 
 def _model() -> None:
-    scale = numpyro.sample("scale", dist.HalfNormal(1.0))
+    scale = numpyro.sample("scale", dist.Exponential(1.0))
     effect: Any
     with numpyro.plate("unit", 3):
         effect = numpyro.sample("effect", dist.Normal(1.0, scale))
@@ -58,7 +85,7 @@ def _model() -> None:
 
 
 def _drawn(noise: Any) -> dict[str, Any]:
-    with NormalsGiven(noise):
+    with PriorSampler(noise):
         trace = numpyro.handlers.trace(numpyro.handlers.seed(_model, jax.random.key(4))).get_trace()
     return {name: np.asarray(site["value"]) for name, site in trace.items()}
 
@@ -66,7 +93,7 @@ def _drawn(noise: Any) -> dict[str, Any]:
 def test_normal_unknowns_take_the_numbers_in_order() -> None:
     noise = np.array([1.0, -1.0, 0.5, 2.0, -3.0, 9.0])
     found = _drawn(noise)
-    assert found["scale"] == _drawn(-noise)["scale"]  # is no normal
+    assert found["scale"] == _drawn(-noise)["scale"]  # is none
     np.testing.assert_allclose(found["effect"], 1 + found["scale"] * noise[:3])
     np.testing.assert_allclose(found["far"], found["effect"].sum() + 2 * noise[3:5])
     np.testing.assert_array_equal(found["y"], 0)

@@ -47,8 +47,14 @@ def _has_rows(model: Model, data: Data) -> bool:
     import jax
     from numpyro import handlers
 
-    sites = handlers.trace(handlers.seed(model.numpyro, jax.random.key(0))).get_trace(data)
-    return all(sites[name]["fn"].batch_shape for name in data.observations)
+    rows: list[bool] = []
+
+    def run(key: Any) -> None:
+        sites = handlers.trace(handlers.seed(model.numpyro, key)).get_trace(data)
+        rows.extend(bool(sites[name]["fn"].batch_shape) for name in data.observations)
+
+    jax.eval_shape(run, jax.random.key(0))  # nothing is computed
+    return all(rows)
 
 
 def _replayed(model: Model, data: Data, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:

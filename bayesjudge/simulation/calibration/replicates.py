@@ -118,13 +118,13 @@ class Simulator:
         """Compiled ``((keys (R,), noise (R, d)), arrays) -> observations by name, true points (R, d)``."""
         import jax
 
-        from bayesjudge.inference.prior_draws import NormalsGiven
+        from bayesjudge.inference.prior_draws import PriorSampler
 
         target, names = self._target, self.data.observations
 
         def one(row: Any, arrays: _Sites) -> Any:
             key, noise = row
-            with NormalsGiven(noise):
+            with PriorSampler(noise):
                 sites = self.model.simulate(key, self.data.with_arrays(arrays))
             latent = {name: sites[name] for name in target.dims if name not in names}
             observed = {name: sites[name] for name in names}
