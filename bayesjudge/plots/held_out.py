@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,8 +14,10 @@ from bayesjudge.estimates.selection import bayes_first
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots.intervals import draw_intervals, limits_of
 from bayesjudge.plots.palette import BASELINE, BAYES, GRID, INK, styles
-from bayesjudge.plots.theme import SMALL, WIDTH, bare, canvas, footnote, legend_columns, short_names, shorten, themed
+from bayesjudge.plots.theme import SMALL, WIDTH, bare, canvas, footnote, legend_columns, short_names, themed
 
+#: Panels of one row of a figure: more leave no room for the names of methods.
+ACROSS = 3
 NEEDED = ("unit", "method", "point", "lower", "upper", "truth")
 
 
@@ -104,17 +108,25 @@ def residuals_by_strength(frame: pd.DataFrame, *, label: str = "Elo by people's 
     methods = bayes_first(frame["method"])
     error = (frame["point"] - frame["truth"]).to_numpy(dtype=float)
     reach = 1.1 * float(np.nanmax(np.abs(error[np.isfinite(error)]), initial=1.0))
-    figure = canvas(2.7, width=min(WIDTH, 3.2 * len(methods)))
-    for axes, method in zip(figure.subplots(1, len(methods), squeeze=False, sharey=True)[0], methods, strict=True):
+    across = min(len(methods), ACROSS)
+    down = math.ceil(len(methods) / across)
+    figure = canvas(0.3 + 2.4 * down, width=min(WIDTH, 3.2 * across))
+    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    titles = short_names(map(method_words, methods), 38)
+    for axes, method, title in zip(panels.flat, methods, titles, strict=False):
         mine = (frame["method"] == method).to_numpy()
-        _residuals(axes, frame["truth"].to_numpy(dtype=float)[mine], error[mine], method, reach)
-    figure.axes[0].set_ylabel("prediction − votes")
+        _residuals(axes, frame["truth"].to_numpy(dtype=float)[mine], error[mine], reach, bayes=is_bayesian(method))
+        axes.set_title(title)
+    for axes in panels.flat[len(methods) :]:
+        axes.set_visible(False)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("prediction − votes")
     footnote(figure, label)
     return figure
 
 
-def _residuals(axes: Axes, truth: np.ndarray, error: np.ndarray, method: str, reach: float) -> None:
-    colour = BAYES[0] if is_bayesian(method) else BASELINE[0]
+def _residuals(axes: Axes, truth: np.ndarray, error: np.ndarray, reach: float, *, bayes: bool) -> None:
+    colour = BAYES[0] if bayes else BASELINE[0]
     finite = np.isfinite(truth) & np.isfinite(error)
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.plot(truth[finite], error[finite], linestyle="none", marker="o", markersize=4.5, color=colour)
@@ -125,7 +137,6 @@ def _residuals(axes: Axes, truth: np.ndarray, error: np.ndarray, method: str, re
         axes.text(0.03, 0.04, f"slope {slope:+.2f}", transform=axes.transAxes, fontsize=SMALL)
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_ylim(-reach, reach)
-    axes.set_title(shorten(method_words(method), 34))
 
 
 def _require(frame: pd.DataFrame) -> None:

@@ -217,6 +217,7 @@ def flip_bars(frame: pd.DataFrame, *, most: int = 40) -> Figure:
     figure = canvas(len(items) * max(0.16, 0.085 * len(judges)) + 0.9)
     axes = bare(figure.add_subplot())
     axes.axvspan(*DANGER, color=FLAG, alpha=0.10, linewidth=0)
+    intervals = {"flip_rate_lower", "flip_rate_upper"} <= set(frame.columns)
     for k, judge in enumerate(judges):
         mine = frame[frame["judge"] == judge].drop_duplicates("item").set_index("item").reindex(items)
         y = np.arange(len(items)) + (k - (len(judges) - 1) / 2) * width
@@ -231,11 +232,12 @@ def flip_bars(frame: pd.DataFrame, *, most: int = 40) -> Figure:
             linewidth=0,
             label=shorten(str(judge)),
         )
-        if {"flip_rate_lower", "flip_rate_upper"} <= set(mine.columns):
+        if intervals:
             axes.hlines(y, mine["flip_rate_lower"], mine["flip_rate_upper"], color=INK, linewidth=0.9)
     axes.set_yticks(range(len(items)), short_names(items, 34), fontsize=7.6)
     axes.set_ylim(len(items) - 0.4, -0.6)
-    axes.set_xlim(0, max(0.5, float(frame["flip_rate"].max())) * 1.04)
+    ends = frame.loc[frame["item"].isin(items), ["flip_rate", "flip_rate_upper"] if intervals else ["flip_rate"]]
+    axes.set_xlim(0, np.nanmax(ends.to_numpy(dtype=float), initial=0.5) * 1.02)
     if len(judges) > 1:
         figure.legend(loc="outside upper left", ncols=legend_columns([str(judge) for judge in judges]))
     hidden = len(mean) - len(items)

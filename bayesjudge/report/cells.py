@@ -14,6 +14,8 @@ from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.report.page import Chance, Interval, Number, Table
 from bayesjudge.text import chance, number, rounded
 
+#: Format of numbers for which none is stated: fewer decimals of large ones, and none of columns of counts.
+PLAIN = ".3f"
 #: Tables longer than this are folded by default.
 LONG = 24
 #: Rows with one of these marks stand out.
@@ -67,19 +69,36 @@ def grid_of(table: Table) -> Grid:
 
 
 def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
-    spec = table.number_format if isinstance(table.number_format, str) else table.number_format.get(name, ".3f")
+    spec = table.number_format if isinstance(table.number_format, str) else table.number_format.get(name, PLAIN)
     words = {"method": method_words, "estimand": _estimand}.get(name, partial(cell_of, spec=spec))
     values = column.tolist()
+    if spec == PLAIN and _are_counts(column):
+        spec = ".0f"
     # Most cells of a long table are numbers or one of a few texts, and there may be a hundred thousand.
     texts = {value: Cell(words(value), "") for value in {value for value in values if isinstance(value, str)}}
     return [
         texts[value]
         if isinstance(value, str)
-        else Cell(number(value, spec), f"{value:.7g}")
+        else Cell(number(value, _decimals(value, spec)), f"{value:.7g}")
         if type(value) is float and math.isfinite(value)
         else Cell(words(value), _value(value))
         for value in values
     ]
+
+
+def _are_counts(column: pd.Series) -> bool:
+    """Whether all numbers of a column are whole, and not all 0 or 1, as probabilities may be."""
+    if not pd.api.types.is_float_dtype(column):
+        return False
+    finite = column[column.abs() < math.inf]
+    return bool((finite % 1 == 0).all() and finite.abs().max() > 1)
+
+
+def _decimals(value: float, spec: str) -> str:
+    """The format of a number: of a large one, of which none is stated, no more digits than anyone reads."""
+    if spec != PLAIN or abs(value) < 10:
+        return spec
+    return ".2f" if abs(value) < 100 else ".1f"
 
 
 def _estimand(name: str) -> str:

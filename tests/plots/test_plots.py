@@ -374,3 +374,10 @@ def test_panels_that_share_axes_cut_nothing_off() -> None:
     for order in (points, points[::-1]):
         bottom, _ = plots.reliability_diagram(pd.concat(order)).axes[0].get_ylim()
         assert bottom <= 0.1
+
+
+def test_intervals_of_flip_rates_end_within_their_figure() -> None:
+    frame = pd.DataFrame({"item": ["p", "q"], "judge": "j", "flip_rate": [0.4, 0.55]})
+    limits = frame.assign(flip_rate_lower=frame["flip_rate"] / 2, flip_rate_upper=[0.5, 0.66])
+    assert plots.flip_bars(limits).axes[0].get_xlim()[1] > 0.66
+    assert 0.55 < plots.flip_bars(frame).axes[0].get_xlim()[1] < 0.6

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots import held_out_intervals, preference_matrix, reliability_diagram, residuals_by_strength, to_svg
@@ -43,6 +44,18 @@ def test_an_infinite_interval_does_not_stretch_the_axis() -> None:
 def test_the_slope_of_the_residuals_is_told() -> None:
     panels = residuals_by_strength(predictions()).axes
     assert [axes.texts[0].get_text() for axes in panels] == ["slope +0.00", "slope -0.40"]
+
+
+def test_names_of_many_methods_stand_beside_each_other() -> None:
+    one = predictions().query("method != 'bayes:judge_elo'")
+    sources = [f"conformal[{way}|hard-elo|judge-{k}]" for k in range(3) for way in ("split,line", "jackknife+,line")]
+    figure = residuals_by_strength(pd.concat([one.assign(method=source) for source in sources]))
+    figure.draw_without_rendering()
+    titles = [text for axes in figure.axes for text in axes.findobj(Text) if text.get_text() == axes.get_title("left")]
+    boxes = [title.get_window_extent() for title in titles]
+    assert len({title.get_text() for title in titles}) == len(sources)
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 for box in boxes)
 
 
 def test_two_predictions_have_no_slope() -> None:

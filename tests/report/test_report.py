@@ -167,6 +167,18 @@ def test_cells_are_sorted_by_their_number_whatever_their_words() -> None:
     assert 'data-value="-0.3">−0.300 [' in page_of_it
 
 
+def test_large_numbers_have_few_decimals_and_counts_have_none() -> None:
+    columns = {"elo": [1585.892, -35.955, 0.4236], "trials": [41.0, 1.0, math.inf], "share": [1.0, 0.0, 1.0]}
+    grid = grid_of(Table(caption="", frame=pd.DataFrame(columns)))
+    assert [[cell.text for cell in row.cells] for row in grid.rows] == [
+        ["1585.9", "41", "1.000"],
+        ["−35.95", "1", "0.000"],
+        ["0.424", "∞", "1.000"],
+    ]
+    stated = grid_of(Table(caption="", frame=pd.DataFrame({"elo": [1585.892]}), number_format=".2f"))
+    assert stated.rows[0].cells[0].text == "1585.89"
+
+
 def test_an_empty_page_is_a_page() -> None:
     assert Reader(render_page(Page(title="t", question="q"))).open == []
 

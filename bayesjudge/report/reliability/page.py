@@ -21,7 +21,15 @@ from bayesjudge.report.reliability.headline import (
     rows_of,
 )
 from bayesjudge.report.reliability.slots import slots_section
-from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
+from bayesjudge.report.sections import (
+    checks_section,
+    estimates_section,
+    figure_of,
+    first_screen,
+    judges_words,
+    page_of,
+    without_constants,
+)
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.report.terminal import unit_name
 
@@ -170,7 +178,7 @@ def _needed(answer: Comparison) -> Section | None:
     figure = figure_of(reliability_curves(curves), caption, "Reliability curves rise with the number of trials.")
     whole = tiers[tiers["stratum"] == "all"].drop(columns=["stratum"])
     tables = [
-        Table(caption="The paper's tiers, checked", frame=whole),
+        Table(caption="The paper's tiers, checked", frame=without_constants(whole)),
         Table(caption="Smallest number of trials", frame=answer.checks["minimum"], number_format=".0f", folded=True),
     ]
     return Section(title="How many trials", figures=[figure], tables=tables)
@@ -184,7 +192,8 @@ def _plan(answer: Comparison) -> Section | None:
     several = len(summary) > 1
     tables = [Table(caption="Further trials, by judge", frame=summary, number_format=".1f")] * several
     if len(asked):
-        tables.append(Table(caption="Items to judge again", frame=asked.drop(columns=["wrong_uniform"])))
+        again = without_constants(asked.drop(columns=["wrong_uniform"]))
+        tables.append(Table(caption="Items to judge again", frame=again))
     return Section(title="Where to ask again", text=[] if several else plan_sentences(plan), tables=tables)
 
 
