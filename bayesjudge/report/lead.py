@@ -58,6 +58,16 @@ def usable(answer: Comparison) -> bool:
     return answer.gate.passed and counted(answer, "labelled answers") > 0
 
 
+def how_many_differ(answer: Comparison, bayes: pd.DataFrame) -> list[str]:
+    """How many of the Bayesian intervals of differences exclude 0, as a sentence; none where they may not be used."""
+    if not usable(answer) or bayes.empty:
+        return []
+    apart = (bayes["lower"] > 0) | (bayes["upper"] < 0)
+    if len(apart) == 1:
+        return [f"The Bayesian interval of the difference {'excludes' if apart.all() else 'includes'} 0."]
+    return [f"The Bayesian interval excludes 0 for {int(apart.sum())} of {len(apart)} differences."]
+
+
 def leading(answer: Comparison, rows: pd.DataFrame, baselines: Sequence[str]) -> str:
     """Method of the row that answers; empty where none may.
 

@@ -99,14 +99,17 @@ def shared_calibration(diagnostics: Estimates) -> tuple[bool | None, str]:
     if rows.empty:
         return None, "ΔJ cannot be estimated: shared calibration needs labels on two models or more to be checked."
     apart = rows[(rows["lower"] > 0) | (rows["upper"] < 0)]
+    one = len(rows) == 1
     if len(apart):
+        pairs = "the pair" if one else f"{len(apart)} of {len(rows)} pairs, most for"
         worst = apart.iloc[int(np.argmax(apart["point"].abs()))]
         interval = f"{worst['lower']:+.2f} to {worst['upper']:+.2f}"
         return False, (
-            f"Shared calibration is not defensible: ΔJ excludes 0 for {len(apart)} of {len(rows)} pairs, "
-            f"most for {worst['name']} (ΔJ {worst['point']:+.2f}, {interval})."
+            f"Shared calibration is not defensible: ΔJ excludes 0 for {pairs} {worst['name']} "
+            f"(ΔJ {worst['point']:+.2f}, {interval})."
         )
+    pairs = "the pair of models" if one else f"all {len(rows)} pairs"
     return True, (
-        f"ΔJ includes 0 for all {len(rows)} pairs: necessary for shared calibration, not sufficient; "
+        f"ΔJ includes 0 for {pairs}: necessary for shared calibration, not sufficient; "
         "near-ties stay fragile either way."
     )

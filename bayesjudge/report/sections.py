@@ -181,7 +181,7 @@ def checks_section(answer: Comparison) -> Section:
     tables = [
         Table(
             caption=f"{name.capitalize().replace('_', ' ')}, in full",
-            frame=without_constants(frame),
+            frame=without_constants(frame.rename(columns={"model": "method"}) if name == "comparison" else frame),
             folded=True,
             shown=MOST_COLUMNS,
         )

@@ -12,7 +12,7 @@ from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report.accuracy.groups import groups_section
 from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID, accuracies, headline
-from bayesjudge.report.lead import counted, oriented, usable
+from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.reading import estimand_in, worth_of_labels
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
@@ -151,10 +151,9 @@ def _differences(answer: Comparison) -> Section | None:
     if found.empty:
         return None
     bayes = found[found["p_positive"].notna()].drop_duplicates(["judge", "unit"])
-    decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
-    text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences." if usable(answer) else ""
-    figures, tables = [_drawn(answer, rows, text)], _side_by_side(answer, rows, estimand)
-    return Section(title="Differences", text=[text] if text else [], figures=figures, tables=tables)
+    text = how_many_differ(answer, bayes)
+    figures, tables = [_drawn(answer, rows, " ".join(text))], _side_by_side(answer, rows, estimand)
+    return Section(title="Differences", text=text, figures=figures, tables=tables)
 
 
 def _drawn(answer: Comparison, rows: Estimates, text: str) -> Figure:

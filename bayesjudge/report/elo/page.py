@@ -18,7 +18,7 @@ from bayesjudge.plots import (
     residuals_by_strength,
 )
 from bayesjudge.report.elo.headline import MOST_SCALES, VALID, board, headline, named_methods
-from bayesjudge.report.lead import counted, oriented, usable
+from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table, estimates_table
@@ -175,8 +175,7 @@ def _differences(answer: Comparison) -> Section | None:
     if not len(rows):
         return None
     bayes = rows.frame[rows.frame["p_positive"].notna()].drop_duplicates("unit")
-    decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
-    text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences." if usable(answer) else ""
+    text = how_many_differ(answer, bayes)
     table = comparison_table(
         rows,
         estimand="difference",
@@ -185,7 +184,7 @@ def _differences(answer: Comparison) -> Section | None:
         number_format=".0f",
         folded=True,
     )
-    return Section(title="Differences", text=[text] if text else [], tables=[table])
+    return Section(title="Differences", text=text, tables=[table])
 
 
 def _beats(answer: Comparison) -> Section:
