@@ -66,6 +66,8 @@ class Fixture:
         """The file's content."""
         if self.name.endswith(".eval"):
             return packed(self.content)
+        if self.name.endswith(".qrels"):
+            return self.content.to_csv(sep=" ", header=False, index=False).encode()
         if isinstance(self.content, pd.DataFrame):
             return self.content.to_csv(index=False).encode()
         if self.name.endswith(".jsonl"):
@@ -923,6 +925,18 @@ _FIXTURES: Mapping[str, Fixture] = {
             }
             for k, answer in ((1, "accept"), (2, "reject"), (3, "ignore"))
         ],
+    ),
+    "trec-qrels": Fixture(
+        name="umbrela.qrels",
+        tool="trec-qrels",
+        items=("19335/d1", "19335/d2", "47923/d1"),
+        models=("documents",),
+        judges=("umbrela",),
+        dropped={"no grade that is a number": 1},
+        content=pd.DataFrame(
+            [("19335", "Q0", "d1", 3), ("19335", "Q0", "d2", 0), ("47923", "Q0", "d1", 1), ("47923", "Q0", "d2", "x")],
+            columns=["topic", "iteration", "document", "grade"],
+        ),
     ),
 }
 FIXTURES: Mapping[str, Fixture] = {

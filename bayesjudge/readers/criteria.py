@@ -108,7 +108,9 @@ def binary(
     """Verdicts or labels as they are, or scores by the threshold; missing where there is neither."""
     found = frame[column].astype(object)
     if values:
-        return found.map(lambda value: float(str(value) in values), na_action="ignore")
+        # Grades of 2 are 2.0 in a column of numbers that misses some.
+        words = found.map(lambda value: f"{value:g}" if isinstance(value, float) else str(value), na_action="ignore")
+        return words.map(lambda word: float(word in values), na_action="ignore")
     scores = found
     if column == "verdict" and "score" in frame:
         if reading.threshold is not None:

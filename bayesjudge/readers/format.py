@@ -131,6 +131,7 @@ class Format:
     records: Where records lie in an enclosing object: ``"results.results"``; one place after another is tried.
     columns: The only columns read of Parquet, with ``*`` as in marks, and, where no name has one, the only keys of
         JSON Lines, of which ``"prompt.label"`` is one inside an object or a list of them; all where empty.
+    cluster: The name that its rows give to what several items belong to, where they do.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Format:
     columns: tuple[str, ...] = ()
     fits: Callable[[Sequence[Record]], bool] = _any_records
     finish: Callable[[pd.DataFrame], pd.DataFrame] = _as_it_is
+    cluster: str | None = None
 
     def lacks(self, keys: Iterable[str]) -> list[str]:
         """Marks that are not among these keys, in order of name."""

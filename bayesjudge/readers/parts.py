@@ -25,6 +25,7 @@ from bayesjudge.readers.filters import ROW, conditions, keep_where
 from bayesjudge.readers.format import File, Format, Record
 from bayesjudge.readers.formats import known_formats
 from bayesjudge.readers.json_records import JsonRecords
+from bayesjudge.readers.qrels import read_qrels
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise_format
 from bayesjudge.readers.rows import Rows, collect_rows, frame_records
@@ -170,6 +171,8 @@ def _parsed(source: Source, reading: Reading, taken: Collection[str]) -> Part:
         frame = read_parquet(source, lambda names: _projected(names, reading, taken))
     elif source.format == "sheet":
         frame = read_sheet(source)
+    elif source.format == "qrels":
+        frame = read_qrels(source)
     else:
         frame = read_delimited(source)
     return _of_frame(source.name, frame, reading, taken)

@@ -44,7 +44,7 @@ def to_verdicts(part: Part, reading: Reading, *, mapped: Collection[str] = ()) -
     _require_kind(part, compared=False)
     frame, notes = chosen_rows(part, reading)
     frame, cluster = _answers_apart(frame)
-    return replace(_part(part, _named(frame, {"trial": "run"}), notes), cluster=cluster)
+    return replace(_part(part, _named(frame, {"trial": "run"}), notes), cluster=cluster or part.tool.cluster)
 
 
 def _answers_apart(frame: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:

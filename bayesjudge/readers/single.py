@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import shlex
+from typing import Any
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any
-from bayesjudge.readers.criteria import binary
+from bayesjudge.readers.criteria import MOST_NAMED, binary
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
@@ -54,15 +60,48 @@ def judge_as_verdict(frame: pd.DataFrame) -> dict[str, str]:
     return {"verdict": "judge"} if (codes >= 0).any() and (codes >= MISSING).all() else {}
 
 
-def meaning_yes(frame: pd.DataFrame, name: str, reading: Reading) -> pd.DataFrame:
-    """The table with scores read as verdicts and labels, by the user's threshold or values."""
+def meaning_yes(frame: pd.DataFrame, name: str, reading: Reading, *, label: str = "label") -> pd.DataFrame:
+    """The table with scores read as verdicts and labels, by the user's threshold or values.
+
+    label: The file's own name of the column of labels.
+    """
     if "verdict" not in frame:
         return frame
-    for column, (_, values) in (("verdict", reading.criterion), ("label", reading.label_criterion)):
-        if column not in frame:
-            continue
-        codes, numbers = code_numbers(frame[column])
-        scores = bool(set(numbers) - {0, 1}) and not (codes == -2).any()
-        if values or scores or (column == "verdict" and reading.threshold is not None):
-            frame = frame.assign(**{column: binary(name, frame, column, reading, values)})
-    return frame
+    values = reading.criterion[1]
+    if values or reading.threshold is not None or len(_grades(frame["verdict"])):
+        frame = frame.assign(verdict=binary(name, frame, "verdict", reading, values))
+    return labels_meaning_yes(frame, name, reading, label=label)
+
+
+def labels_meaning_yes(frame: pd.DataFrame, name: str, reading: Reading, *, label: str = "label") -> pd.DataFrame:
+    """The table with people's grades read as labels, by the user's values, or by the threshold of scores."""
+    values = reading.label_criterion[1]
+    grades = _grades(frame["label"]) if "label" in frame else []
+    if not (values and "label" in frame) and not len(grades):
+        return frame
+    if not values and reading.threshold is None and len(set(grades)) <= MOST_NAMED:
+        raise _no_grades(name, label, np.asarray(grades))
+    return frame.assign(label=binary(name, frame, "label", reading, values))
+
+
+def _grades(column: pd.Series) -> Any:
+    """The numbers of a column where there are others than 0 and 1 among them; none of a column of words."""
+    codes, numbers = code_numbers(column)
+    graded = bool(set(numbers) - {0, 1}) and not (codes == -2).any()
+    return numbers[codes[codes >= 0]] if graded else []
+
+
+def _no_grades(name: str, label: str, grades: NDArray[np.float64]) -> InputError:
+    """People's grades of which nobody said which mean yes: by value, as judges' scores may be on another scale."""
+    values, counts = np.unique(grades, return_counts=True)
+    passing = [",".join(f"{value:g}" for value in values[k:]) for k in range(1, len(values))]
+    options = [f"--label {shlex.quote(f'{label}={found}')}" for found in passing]
+    shares = 1 - np.cumsum(counts)[:-1] / len(grades)
+    said = ", ".join(f"{option} {share:.0%}" for option, share in zip(options, shares, strict=True))
+    problem = Problem(
+        column="label",
+        found=f"grades {', '.join(f'{value:g}' for value in values)} in {name}",
+        allowed="0 and 1, yes and no, or grades of which it is stated which mean yes",
+        fix=f"Say which mean yes; shares of yes: {said or 'all'}; by --threshold where judges' scores have it too.",
+    )
+    return InputError([problem], options=options)

@@ -6,6 +6,7 @@ import difflib
 import gzip
 import hashlib
 import io
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,9 +34,12 @@ FORMATS = {
     ".pq": "parquet",
     ".eval": "zip",
     ".xlsx": "sheet",
+    ".qrels": "qrels",
 }
-#: Endings that say nothing: what such a file is, its first bytes say.
+#: Endings that say nothing: what such a file is, its first bytes say; as of files such as ``qrels.2019``.
 _SNIFFED = ("", ".txt", ".log")
+#: The first line of TREC's relevance judgements, and of a run: topic, iteration, document, and then numbers.
+QRELS = re.compile(rb"\S+[ \t]+(?:0|Q0)[ \t]+\S+[ \t]+-?\d+(?:\.\d+)?(?:[ \t]+\S+){0,2}[ \t\r]*(?:\n|$)")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,7 +122,7 @@ def _file(path: Path) -> Source:
     if path.suffix.lower() == ".duckdb":
         raise UsageError(f"{str(path)!r} holds tables; choose one: {path}::TABLE")
     packed, ending = path.suffix.lower() == ".gz", _ending(path)
-    if ending not in {*FORMATS, *_SNIFFED}:
+    if ending not in {*FORMATS, *_SNIFFED} and not path.name.lower().startswith("qrels."):
         fix = "save the sheet as CSV" if ending == ".xls" else "rename the file, or pipe it in and read '-'"
         raise UsageError(
             f"cannot tell the format of {path.name!r} from its ending {ending!r}; known endings are "
@@ -167,6 +171,8 @@ def _sniff(content: bytes) -> str:
     start = content.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] in {b"{", b"["}:
         return "json"
+    if QRELS.match(start):
+        return "qrels"
     header = start.split(b"\n", 1)[0]
     return "tsv" if header.count(b"\t") > header.count(b",") else "csv"
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
@@ -15,9 +16,10 @@ from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.single import judge_as_verdict, meaning_yes, one_system
+from bayesjudge.readers.single import judge_as_verdict, labels_meaning_yes, meaning_yes, one_system
 from bayesjudge.readers.wide import looks_wide
 from bayesjudge.tables import Verdicts
+from bayesjudge.tables.coding import code_binary
 from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.verdict_rows import NAMES
 
@@ -65,7 +67,7 @@ def read_verdicts(
     [1]
     """
     reading = Reading(**choices)
-    gold = None if labels is None else _read_gold(labels, columns)
+    gold = None if labels is None else _read_gold(labels, columns, reading)
     items = read_items(reading.items, columns, aliases=ITEM_ALIASES, names=NAMES)
     warnings = () if gold is None else gold.notes
     parts = read_parts(source, reading, taken=(columns or {}).values())
@@ -76,13 +78,16 @@ def read_verdicts(
         mapping, doubts = part.recognised(_chosen(part, reading) | mine, VERDICT_ALIASES)
         one, moved = part.named(mapping, NAMES)
         whole, assumed = one_system(one.frame, part.stem)
-        named.append(replace(one, frame=whole if part.tool else meaning_yes(whole, part.name, reading)))
+        theirs = one.read_as.get("label", "label")
+        whole = whole if part.tool else meaning_yes(whole, part.name, reading, label=theirs)
+        named.append(replace(one, frame=whole))
         warnings += part.notes + doubts + moved + assumed
         warnings += () if gold or part.tool else reference_answers(whole, "label")
     frames = [one.frame for one in named]
     frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)
     warnings += joined
     frame, people = (frame, gold.frame) if gold else marks_apart(frame, parts)
+    warnings += _of_one_kind(frame, people, reading)
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
@@ -100,14 +105,16 @@ def read_verdicts(
     )
 
 
-def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> Items:
+def _read_gold(labels: Any, columns: Mapping[str, str] | None, reading: Reading) -> Items:
     """A labels table under our names."""
-    parts = read_parts(labels)
+    parts = [_as_marks(part) for part in read_parts(labels)]
     frame = parts[0].frame if len(parts) == 1 else pd.concat([part.frame for part in parts])
     frame = frame.reset_index(drop=True)
     mine = {
         name: column for name, column in (columns or {}).items() if name in GOLD_ALIASES and column in frame.columns
     }
+    if reading.label_criterion[0] in frame.columns:
+        mine["label"] = str(reading.label_criterion[0])
     mapping, doubts = replace(parts[0], frame=frame).recognised(mine, GOLD_ALIASES)
     named, moved = name_columns(frame, mapping, names=tuple(GOLD_ALIASES))
     doubtful = reference_answers(named, "label")
@@ -123,7 +130,39 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> Items:
                 for text in doubtful
             ]
         )
+    named = labels_meaning_yes(named, parts[0].name, reading)
     return Items(frame=named, came_with=frozenset(frame.columns), notes=doubts + moved, source=origins(parts))
+
+
+def _of_one_kind(frame: pd.DataFrame, people: pd.DataFrame | None, reading: Reading) -> tuple[str, ...]:
+    """What is said of values or a threshold by which every verdict, or no label, means yes."""
+    found = []
+    verdict, label = _distinct(frame, "verdict"), _distinct(frame if people is None else people, "label")
+    if reading.threshold is not None and len(verdict) == 1:
+        some = "every score" if verdict[0] else "no score"
+        grades = "if only people's grades need one, say which mean yes instead: --label label=2,3"
+        found.append(f"{some} of the judge passes the threshold {reading.threshold}; {grades}")
+    for values, kind, name in (
+        (reading.criterion[1], verdict, "verdict"),
+        (reading.label_criterion[1], label, "label"),
+    ):
+        if values and not any(kind):
+            found.append(f"no {name} is one of those that mean yes: {', '.join(sorted(values))}")
+    return tuple(found)
+
+
+def _distinct(frame: pd.DataFrame, name: str) -> list[int]:
+    """The codes 0 and 1 that a column has."""
+    codes = code_binary(frame[name]) if name in frame else np.zeros(0)
+    return sorted({int(code) for code in codes if code >= 0})
+
+
+def _as_marks(part: Part) -> Part:
+    """A tool's file that is given as labels: where it has none, its scores are people's grades."""
+    if part.tool is None or "label" in part.frame or "score" not in part.frame:
+        return part
+    frame = part.frame.rename(columns={"score": "label"}).drop(columns=["judge"], errors="ignore")
+    return replace(part, frame=frame)
 
 
 def _chosen(part: Part, reading: Reading) -> dict[str, str]:

@@ -66,8 +66,8 @@ def test_a_file_gives_what_it_says(name: str, tmp_path: Path) -> None:
     assert origin["sha256"] == hashlib.sha256(FIXTURES[name].bytes).hexdigest()
 
 
-#: Fixtures whose file's name, or the files beside it, name the task or the model.
-NAMED = {"lm-eval", "helm"}
+#: Fixtures whose file's name, or the files beside it, name the task, the model or the judge.
+NAMED = {"lm-eval", "helm", "trec-qrels"}
 
 
 @pytest.mark.parametrize("name", [name for name in FIXTURES if name not in NAMED])

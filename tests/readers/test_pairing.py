@@ -254,7 +254,7 @@ TOOLS: Mapping[str, Written] = {
         }
     ),
 }
-#: Formats of comparisons, and of people's marks alone: models of single answers are not their question.
+#: Formats of comparisons, of people's marks alone, or of documents: models of single answers are not their question.
 OTHERS = {
     "alpaca-eval",
     "alpaca-eval-outputs",
@@ -270,6 +270,7 @@ OTHERS = {
     "prodigy",
     "judge-log",
     "bedrock-workers",
+    "trec-qrels",
 }
 RNG = np.random.default_rng(29)
 ANSWERS = [(f"q{k}", model, int(RNG.random() < 0.7)) for k in range(40) for model in ("m", "kk")]
