@@ -158,7 +158,7 @@ class ConditionalPanel(GenerativeModel):
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """Accuracies, differences and each judge's quality; every row carries the caution."""
         says: dict[str, Any] = {"n": data.units, "note": _CAUTION}
-        quality = channel_quality(posterior, "system", data.coords["system"])
+        quality = channel_quality(posterior, data, "system")
         return accuracy_quantities(posterior["theta"], quality=quality_quantities(quality, **says), **says)
 
     @property

@@ -159,14 +159,13 @@ def _at_the_mean(flat: Array, data: Data, *, enriched: bool) -> SharedItems:
 def _logits(posterior: xr.Dataset, data: Data) -> tuple[Array, xr.DataArray]:
     """Draws (D, 3 U) of the logits as they were sampled, and those of θ with their names."""
     dim = data.facts["unit"]
-    names = tuple(data.coords[dim])
     theta = posterior["theta"].transpose("chain", "draw", dim)
     shares = theta.to_numpy()
     logits = [np.log(shares) - np.log1p(-shares)]
     for name in RATES[1:]:
-        logit = channel_logit(posterior, name, dim, names).isel(judge=0, drop=True)
+        logit = channel_logit(posterior, data, name, dim).isel(judge=0, drop=True)
         logits.append(np.broadcast_to(logit.transpose("chain", "draw", dim).to_numpy(), shares.shape))
-    return np.stack(logits, axis=-1).reshape(-1, len(names) * len(RATES)), theta
+    return np.stack(logits, axis=-1).reshape(-1, shares.shape[-1] * len(RATES)), theta
 
 
 def _between_no_units(own: Array) -> Array:

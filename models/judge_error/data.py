@@ -12,6 +12,7 @@ from bayesjudge.counts import ItemPatterns, VerdictCounts
 from bayesjudge.counts.pair_cells import CELLS, PairCells, pair_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.common.verdict_channel import guess_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +44,8 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     size = np.bincount(unit, weights=n)
     share = size / np.maximum(np.repeat(size.reshape(models, groups).sum(axis=1), groups), 1)
     dim, names = _units(counts)
+    by_cell = n.reshape(units, len(CELLS))
+    guess = guess_arrays(right=by_cell[:, 4:], wrong=by_cell[:, 2:4])
     arrays = {
         "unit": unit,
         "label": label,
@@ -56,6 +59,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
         "items": cells.items,
         "behind": cells.labelled,
         "log_effect_error": np.array(cells.log_effect_error),
+        **guess,
     }
     dims = {
         "total": ("strata",),
@@ -65,6 +69,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
         "items": ("labelled",),
         "behind": ("system",),
         "log_effect_error": (),
+        **dict.fromkeys(guess, (dim,)),
     }
     words = {-1: "no label", 0: "label 0", 1: "label 1"}
     every = tuple(f"{name} | {words[y]} | verdict {v}" for name in names for y, v in CELLS)

@@ -111,7 +111,7 @@ def test_the_printed_table_is_the_demo_s(tmp_path: Path) -> None:
     """
     shown = blocks("text")[0].split()
     printed = shell(".venv/bin/bayesjudge demo --quiet", tmp_path).stdout.split()[: len(shown)]
-    number = re.compile(r"[-+]?\d\.\d+")
+    number = re.compile(r"[-+]?\d*\.\d+")
     assert [number.sub("", word) for word in printed] == [number.sub("", word) for word in shown]
     found, wanted = (np.array(number.findall(" ".join(words)), dtype=float) for words in (printed, shown))
     np.testing.assert_allclose(found, wanted, rtol=0, atol=0.025)

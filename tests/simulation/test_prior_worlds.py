@@ -74,7 +74,7 @@ def test_error_rates_spread_as_the_model_has_them() -> None:
     model, (table, _) = JudgeError(), prior_worlds.accuracy(20, 0)
     posterior, data = _from_prior(model, table)
     # As it is drawn: the adjustment for shared items is of posteriors.
-    youden = channel_quality(posterior, "system", data.coords["system"])["youden"].to_numpy().reshape(1000, 2)
+    youden = channel_quality(posterior, data, "system")["youden"].to_numpy().reshape(1000, 2)
     streams = [np.random.default_rng(seed) for seed in range(1000)]
     made = np.array([prior_worlds._rate(rng) + prior_worlds._rate(rng) - 1 for rng in streams])
     for drawn, mine in ((youden[:, 0], made[:, 0]), (np.ptp(youden, axis=1), np.ptp(made, axis=1))):
