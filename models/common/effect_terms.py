@@ -1,14 +1,21 @@
-"""Coefficients of a design: b of common terms, s z of terms that pool, in NumPyro, in PyMC and in draws.
+"""Coefficients of a design: b of common terms, u of terms that pool, in NumPyro, in PyMC and in draws.
 
-logit = x b + Σ_g s_g z_g,      z ~ N(0, 1)
+logit = x b + Σ_g u_g,      u_g ~ N(0, s_g)
+
+Where data hold a guess at what counts say of the effects, given b, these are sampled in its units (units.py), and else
+in units of s.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from bayesjudge.models.common.units import Guess
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -65,8 +72,9 @@ class Coefficients:
         if self.pooled:
             spreads = [numpyro.sample(f"tau_{slot}", prior.numpyro(slot)) for slot in self.pooled]
             each = jnp.repeat(jnp.stack(spreads), np.array(self._sizes(data)[len(self.common) :]))
+            own = self._guess(data, found, jnp.concatenate).units(each)
             with numpyro.plate(self.axis, each.shape[0], dim=-1):
-                found.append(each * numpyro.sample(f"z_{self.of}", dist.Normal(0.0, 1.0)))
+                found.append(own.effect(numpyro.sample(f"z_{self.of}", dist.Normal(own.centre, own.width))))
         return jnp.concatenate(found)
 
     def pymc(self, data: Data, prior: InUse, matrix: NDArray[np.float64]) -> Any:
@@ -74,20 +82,39 @@ class Coefficients:
         import pymc as pm
         import pytensor.tensor as pt
 
-        logit: Any = np.zeros(len(matrix))
-        columns = np.split(matrix, np.cumsum(self._sizes(data))[:-1], axis=1)
-        for slot, mine in zip(self.common, columns, strict=False):
+        found = []
+        for slot in self.common:
             site = self._site(slot)
             dims = None if site.startswith("mu_") else slot
-            b = prior.pymc(site, slot, logit=slot == self.level, dims=dims)
-            logit = logit + pt.dot(mine, pt.atleast_1d(b))
+            found.append(pt.atleast_1d(prior.pymc(site, slot, logit=slot == self.level, dims=dims)))
         if self.pooled:
-            z, start = pm.Normal(f"z_{self.of}", np.float64(0), np.float64(1), dims=self.axis), 0
-            for slot, mine in zip(self.pooled, columns[len(self.common) :], strict=True):
-                stop = start + mine.shape[1]
-                logit = logit + prior.pymc(f"tau_{slot}", slot) * pt.dot(mine, z[start:stop])
-                start = stop
-        return logit
+            spreads = pt.stack([prior.pymc(f"tau_{slot}", slot) for slot in self.pooled])
+            each = pt.repeat(spreads, np.array(self._sizes(data)[len(self.common) :]))
+            own = self._guess(data, found, pt.concatenate).units(each)
+            found.append(own.effect(pm.Normal(f"z_{self.of}", own.centre, own.width, dims=self.axis)))
+        return pt.dot(matrix, pt.concatenate(found))
+
+    def guess(self, data_of_rows: Guess, matrix: NDArray[np.float64], common: int) -> dict[str, NDArray[np.float64]]:
+        """What rows of a design say of its effects that pool, as arrays of data: each by itself, given b.
+
+        data_of_rows: A guess at the logit of each row.
+        common: Columns of the design that are of common terms.
+        """
+        fixed, x = matrix[:, :common], matrix[:, common:]
+        found = Guess(information=data_of_rows.information @ x**2, pull=data_of_rows.pull @ x)
+        return {**found.keep(self.of), self._behind: x.T @ (data_of_rows.information[:, None] * fixed)}
+
+    @property
+    def _behind(self) -> str:
+        """The array (effects, common coefficients) of what each common one takes off the pull on an effect."""
+        return f"common_{self.of}"
+
+    def _guess(self, data: Data, common: Sequence[Any], concatenate: Callable[[Sequence[Any]], Any]) -> Guess:
+        """At the effects that pool, given the common coefficients (..., C)."""
+        kept = Guess.kept(data.arrays, self.of)
+        if self._behind not in data.arrays:
+            return kept
+        return Guess(information=kept.information, pull=kept.pull - concatenate(common) @ data[self._behind].T)
 
     def axes(self) -> tuple[str, ...]:
         """Those that a PyMC model needs."""
@@ -101,7 +128,8 @@ class Coefficients:
         if self.pooled:
             spreads = np.concatenate([flat(posterior[f"tau_{slot}"]) for slot in self.pooled], axis=1)
             each = np.repeat(spreads, self._sizes(data)[len(self.common) :], axis=1)
-            parts.append(each * flat(posterior[f"z_{self.of}"]))
+            own = self._guess(data, parts, partial(np.concatenate, axis=1)).units(each)
+            parts.append(own.effect(flat(posterior[f"z_{self.of}"])))
         return np.concatenate(parts, axis=1)
 
 

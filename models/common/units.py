@@ -15,11 +15,13 @@ which is what makes a spread mix slowly. All of it is arithmetic, on NumPy, JAX 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,22 @@ class Guess:
 
     information: Any
     pull: Any
+
+    @classmethod
+    def of_counts(cls, hits: NDArray[Any], n: NDArray[Any]) -> Guess:
+        """Of logits of probabilities, by so many hits of n; half a hit and half a miss keep all and none finite."""
+        rate = (hits + 0.5) / (n + 1)
+        information = n * rate * (1 - rate)
+        return cls(information=information, pull=information * logit(rate))
+
+    @classmethod
+    def kept(cls, arrays: Mapping[str, Any], name: str) -> Guess:
+        """That which arrays of data hold under a name; of data without it, nothing."""
+        return cls(information=arrays.get(f"information_{name}", 0.0), pull=arrays.get(f"pull_{name}", 0.0))
+
+    def keep(self, name: str) -> dict[str, Any]:
+        """As arrays of data. Simulated data keep those of their design: coordinates, not observations."""
+        return {f"information_{name}": self.information, f"pull_{name}": self.pull}
 
     def around(self, centre: Any) -> Guess:
         """Of what is left when ``centre`` is taken off."""

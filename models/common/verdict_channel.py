@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import expit
-from scipy.special import logit as log_odds
 
 from bayesjudge.estimates.posterior import differences, quantity
 from bayesjudge.model import Data
@@ -36,9 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: The rates of a channel, and the arrays of a guess at each.
+#: The rates of a channel.
 RATES = ("sensitivity", "specificity")
-_INFORMATION, _PULL = "information_", "pull_"
 
 Pooling = Literal["shared", "partial", "specific"]
 Labels = Literal["random", "weighted", "reweighted", "enriched"]
@@ -61,22 +59,14 @@ def channel_slots(pooling: Pooling) -> dict[str, Slot]:
     return slots
 
 
-def guess_arrays(right: NDArray[Any], wrong: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-    """What labels say of the channel, as arrays (units,) of a model's data; simulated data keep those of their design.
+def channel_guess(right: NDArray[Any], wrong: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+    """What labels say of the channel, as arrays of a model's data.
 
     right, wrong: Labelled answers with verdict 0 and with verdict 1, (units, 2).
     """
-    found = {}
-    for name, hits, all_of in zip(RATES, (right[:, 1], wrong[:, 0]), (right.sum(1), wrong.sum(1)), strict=True):
-        rate = (hits + 0.5) / (all_of + 1)
-        found[_INFORMATION + name] = all_of * rate * (1 - rate)
-        found[_PULL + name] = found[_INFORMATION + name] * log_odds(rate)
-    return found
-
-
-def _guess(arrays: Mapping[str, Any], name: str) -> Guess:
-    """That of these arrays; of data without any, nothing."""
-    return Guess(information=arrays.get(_INFORMATION + name, 0.0), pull=arrays.get(_PULL + name, 0.0))
+    hits, n = (right[:, 1], wrong[:, 0]), (right.sum(1), wrong.sum(1))
+    guesses = {name: Guess.of_counts(*counts) for name, *counts in zip(RATES, hits, n, strict=True)}
+    return {key: array for name, guess in guesses.items() for key, array in guess.keep(name).items()}
 
 
 def numpyro_channel(pooling: Pooling, prior: InUse, judges: int, units: int, dim: str) -> tuple[Any, Any]:
@@ -95,7 +85,7 @@ def numpyro_channel(pooling: Pooling, prior: InUse, judges: int, units: int, dim
                 logit = numpyro.sample(f"mu_{name}", prior.numpyro(name, logit=True))
             if pooling == "partial":
                 tau = numpyro.sample(f"tau_{name}", prior.numpyro(f"{name}_spread"))
-                own = _guess(prior.arrays, name).around(logit).units(tau)
+                own = Guess.kept(prior.arrays, name).around(logit).units(tau)
                 with numpyro.plate(dim, units, dim=-1):
                     logit = logit + own.effect(numpyro.sample(f"z_{name}", dist.Normal(own.centre, own.width)))
         logits.append(jnp.broadcast_to(logit, (judges, units)))
@@ -117,7 +107,7 @@ def pymc_channel(pooling: Pooling, prior: InUse, dim: str) -> tuple[Any, Any]:
             logit = prior.pymc(f"mu_{name}", name, logit=True, shape=(shape[0], 1))
         if pooling == "partial":
             tau = prior.pymc(f"tau_{name}", f"{name}_spread", shape=(shape[0], 1))
-            own = _guess(prior.arrays, name).around(logit).units(tau)
+            own = Guess.kept(prior.arrays, name).around(logit).units(tau)
             logit = logit + own.effect(pm.Normal(f"z_{name}", own.centre, own.width, dims=("judge", dim)))
         logits.append(pt.broadcast_to(logit, shape))
     return logits[0], logits[1]
@@ -138,7 +128,11 @@ def channel_logit(posterior: xr.Dataset, data: Data, name: str, dim: str) -> Any
     mu, units = posterior[f"mu_{name}"], list(data.coords[dim])
     if f"z_{name}" not in posterior:
         return mu * xr.DataArray(np.ones(len(units)), dims=dim, coords={dim: units})
-    known = _guess({key: xr.DataArray(a, dims=dim) for key, a in data.arrays.items() if key.endswith(name)}, name)
+    known = Guess.kept(data.arrays, name)
+    known = Guess(
+        information=xr.DataArray(np.broadcast_to(known.information, len(units)), dims=dim),
+        pull=xr.DataArray(np.broadcast_to(known.pull, len(units)), dims=dim),
+    )
     return mu + known.around(mu).units(posterior[f"tau_{name}"]).effect(posterior[f"z_{name}"])
 
 

@@ -12,7 +12,7 @@ from bayesjudge.counts import ItemPatterns, VerdictCounts
 from bayesjudge.counts.pair_cells import CELLS, PairCells, pair_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
-from bayesjudge.models.common.verdict_channel import guess_arrays
+from bayesjudge.models.common.verdict_channel import channel_guess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     share = size / np.maximum(np.repeat(size.reshape(models, groups).sum(axis=1), groups), 1)
     dim, names = _units(counts)
     by_cell = n.reshape(units, len(CELLS))
-    guess = guess_arrays(right=by_cell[:, 4:], wrong=by_cell[:, 2:4])
+    guess = channel_guess(right=by_cell[:, 4:], wrong=by_cell[:, 2:4])
     arrays = {
         "unit": unit,
         "label": label,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from bayesjudge.effects.cells import Cells, cells_of, changes_of, groups_of
 from bayesjudge.effects.formula import SYSTEM
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_error.formulas import coefficients_of, slot_of
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def prepare(counts: VerdictCounts, formulas: tuple[Formula, ...], *, enriched: b
     dims: dict[str, tuple[str, ...]] = {name: ("pattern",) if name in _OF_CELLS else (name,) for name in arrays}
     dims |= {"total": ("strata",), "of_system": ("cell",), "size": ("cell",), "behind": ("system",)}
     dims |= dict.fromkeys(entries, ("entry",))
-    designs, axes, labels, changes = _designs(formulas, cells)
+    designs, axes, labels, changes = _designs(formulas, cells, _guesses(n.reshape(-1, len(CELLS)), enriched=enriched))
     groups = groups_of(cells)
     arrays |= designs | {"member": groups.matrix}
     dims |= axes | {"member": ("cell", "of_group")}
@@ -79,9 +81,12 @@ def prepare(counts: VerdictCounts, formulas: tuple[Formula, ...], *, enriched: b
 
 
 def _designs(
-    formulas: tuple[Formula, ...], cells: Cells
+    formulas: tuple[Formula, ...], cells: Cells, guesses: Mapping[str, Guess]
 ) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], dict[str, tuple[Any, ...]], tuple[tuple[str, str], ...]]:
-    """Each rate's design, and how numbers change it: arrays, dims and coords, and the rates and numbers of changes."""
+    """Each rate's design, a guess at its effects, and how numbers change it.
+
+    Arrays, dims and coords, and the rates and numbers of changes.
+    """
     arrays: dict[str, Any] = {}
     dims: dict[str, tuple[str, ...]] = {}
     coords: dict[str, tuple[Any, ...]] = {}
@@ -90,14 +95,27 @@ def _designs(
         made, name = design(formula, cells.frame), f"design_{formula.rate}"
         arrays[name], dims[name] = made.matrix, ("cell", f"{formula.rate}_coefficient")
         coords |= {slot_of(formula, part.term): part.labels for part in (*made.common, *made.grouped)}
-        coords[coefficients_of(formula).axis] = tuple(
-            f"{part.term.name}: {label}" for part in made.grouped for label in part.labels
-        )
+        effects, common = coefficients_of(formula), sum(len(part.labels) for part in made.common)
+        coords[effects.axis] = tuple(f"{part.term.name}: {label}" for part in made.grouped for label in part.labels)
+        known = effects.guess(guesses[formula.rate], made.matrix, common) if made.grouped else {}
+        arrays |= known
+        dims |= {key: (effects.axis, f"{formula.rate}_common")[: array.ndim] for key, array in known.items()}
         for number, change in changes_of(formula, cells).items():
             changes.append((formula.rate, number))
             key = f"change_{len(changes)}"
             arrays[key], dims[key] = change, dims[name]
     return arrays, dims, coords, tuple(changes)
+
+
+def _guesses(n: NDArray[Any], *, enriched: bool) -> dict[str, Guess]:
+    """What the labels of each cell say of the logits of its rates; chosen ones nothing of accuracy."""
+    wrong, right = n[:, 2:4], n[:, 4:]
+    labelled = (right + wrong).sum(axis=1) * (not enriched)
+    return {
+        "accuracy": Guess.of_counts(right.sum(axis=1) * (not enriched), labelled),
+        "sensitivity": Guess.of_counts(right[:, 1], right.sum(axis=1)),
+        "specificity": Guess.of_counts(wrong[:, 0], wrong.sum(axis=1)),
+    }
 
 
 def replicated(data: Data, observed: Any) -> Data:

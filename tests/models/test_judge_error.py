@@ -293,11 +293,16 @@ def test_several_judges_are_refused() -> None:
         JudgeError().prepare(panel)
 
 
-@pytest.mark.parametrize("models", [("a",), ("a", "b", "c")])
-def test_thousands_of_labels_are_no_harder_to_sample_than_few(models: tuple[str, ...]) -> None:
+_BY_FORMULA = tuple(f"{rate} ~ 1 + (1|system)" for rate in ("sensitivity", "specificity"))
+
+
+@pytest.mark.parametrize(("models", "formulas"), [(("a",), ()), (("a", "b", "c"), ()), (("a", "b"), _BY_FORMULA)])
+def test_thousands_of_labels_are_no_harder_to_sample_than_few(
+    models: tuple[str, ...], formulas: tuple[str, ...]
+) -> None:
     accuracy = tuple(np.linspace(0.5, 0.7, len(models)))
     log = simulate_verdicts(seed=3, models=models, accuracy=accuracy, youden=0.55, labelled=9000, unlabelled=0)
-    found = fit(JudgeError(), log.verdicts, engine=Nuts(draws=250, tune=250), seed=1)
+    found = fit(JudgeError(formulas=formulas), log.verdicts, engine=Nuts(draws=250, tune=250), seed=1)
     stats_of = found.tree["sample_stats"]
     assert int(stats_of["diverging"].sum()) == 0
     # Measured 10 to 14; in units of the spread 150 and more, with a divergence in one fit of three.
