@@ -14,15 +14,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.models.common.units import Guess
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
     from bayesjudge.model import Data
     from bayesjudge.priors import InUse
+
+type Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,12 +74,12 @@ class Coefficients:
         if self.pooled:
             spreads = [numpyro.sample(f"tau_{slot}", prior.numpyro(slot)) for slot in self.pooled]
             each = jnp.repeat(jnp.stack(spreads), np.array(self._sizes(data)[len(self.common) :]))
-            own = self._guess(data, found, jnp.concatenate).units(each)
+            own = self._guess(data, partial(jnp.concatenate, found), jnp.stack(spreads)).units(each)
             with numpyro.plate(self.axis, each.shape[0], dim=-1):
                 found.append(own.effect(numpyro.sample(f"z_{self.of}", dist.Normal(own.centre, own.width))))
         return jnp.concatenate(found)
 
-    def pymc(self, data: Data, prior: InUse, matrix: NDArray[np.float64]) -> Any:
+    def pymc(self, data: Data, prior: InUse, matrix: Array) -> Any:
         """The logit of every row of a design, inside an open PyMC model with the axes."""
         import pymc as pm
         import pytensor.tensor as pt
@@ -90,45 +92,54 @@ class Coefficients:
         if self.pooled:
             spreads = pt.stack([prior.pymc(f"tau_{slot}", slot) for slot in self.pooled])
             each = pt.repeat(spreads, np.array(self._sizes(data)[len(self.common) :]))
-            own = self._guess(data, found, pt.concatenate).units(each)
+            own = self._guess(data, partial(pt.concatenate, found), spreads).units(each)
             found.append(own.effect(pm.Normal(f"z_{self.of}", own.centre, own.width, dims=self.axis)))
         return pt.dot(matrix, pt.concatenate(found))
 
-    def guess(self, data_of_rows: Guess, matrix: NDArray[np.float64], common: int) -> dict[str, NDArray[np.float64]]:
-        """What rows of a design say of its effects that pool, as arrays of data: each by itself, given b.
+    def guess(self, of_rows: Guess, matrix: Array, sizes: Sequence[int]) -> dict[str, Array]:
+        """What rows of a design say of its effects that pool, as arrays of data.
 
-        data_of_rows: A guess at the logit of each row.
-        common: Columns of the design that are of common terms.
+        of_rows: A guess at the logit of each row.
+        sizes: How many columns of the design each slot has.
         """
-        fixed, x = matrix[:, :common], matrix[:, common:]
-        found = Guess(information=data_of_rows.information @ x**2, pull=data_of_rows.pull @ x)
-        return {**found.keep(self.of), self._behind: x.T @ (data_of_rows.information[:, None] * fixed)}
+        fixed, *terms = np.split(matrix, np.cumsum(sizes)[len(self.common) - 1 : -1], axis=1)
+        x = np.concatenate(terms, axis=1)
+        weighed = of_rows.information[:, None] * x
+        found = Guess(information=(weighed * x).sum(axis=0), pull=of_rows.pull @ x)
+        # Variance that effects of another term, of spread 1, add to where the rows of an effect seem to place it.
+        known = np.maximum(found.information, np.finfo(float).tiny)[:, None]
+        moved = np.stack([((weighed.T @ other / known) ** 2).sum(axis=1) for other in terms], axis=1)
+        term = np.repeat(np.arange(len(terms)), [other.shape[1] for other in terms])
+        moved[np.arange(len(term)), term] = 0.0
+        return {**found.keep(self.of), **dict(zip(self._kept, (weighed.T @ fixed, moved), strict=True))}
 
     @property
-    def _behind(self) -> str:
-        """The array (effects, common coefficients) of what each common one takes off the pull on an effect."""
-        return f"common_{self.of}"
+    def _kept(self) -> tuple[str, str]:
+        """Arrays of what common coefficients take off the pull on each effect, and of how far other terms move it."""
+        return f"common_{self.of}", f"moved_{self.of}"
 
-    def _guess(self, data: Data, common: Sequence[Any], concatenate: Callable[[Sequence[Any]], Any]) -> Guess:
-        """At the effects that pool, given the common coefficients (..., C)."""
+    def _guess(self, data: Data, common: Callable[[], Any], spreads: Any) -> Guess:
+        """At the effects that pool, given the common coefficients (..., C), if there are any, and spreads (..., T)."""
         kept = Guess.kept(data.arrays, self.of)
-        if self._behind not in data.arrays:
+        if self._kept[0] not in data.arrays:
             return kept
-        return Guess(information=kept.information, pull=kept.pull - concatenate(common) @ data[self._behind].T)
+        taken_off, moved = (data[name] for name in self._kept)
+        grow = 1.0 + spreads**2 @ moved.T * kept.information
+        return Guess(information=kept.information / grow, pull=(kept.pull - common() @ taken_off.T) / grow)
 
     def axes(self) -> tuple[str, ...]:
         """Those that a PyMC model needs."""
         singles = {self.level} if self.single else set[str]()
         return (*(slot for slot in self.common if slot not in singles), *([self.axis] if self.pooled else []))
 
-    def draws(self, posterior: xr.Dataset, data: Data) -> NDArray[np.float64]:
+    def draws(self, posterior: xr.Dataset, data: Data) -> Array:
         """Draws (D, P), those that pool in logits too."""
         parts = [np.zeros((posterior.sizes["chain"] * posterior.sizes["draw"], 0))]
         parts += [flat(posterior[self._site(slot)]) for slot in self.common]
         if self.pooled:
             spreads = np.concatenate([flat(posterior[f"tau_{slot}"]) for slot in self.pooled], axis=1)
             each = np.repeat(spreads, self._sizes(data)[len(self.common) :], axis=1)
-            own = self._guess(data, parts, partial(np.concatenate, axis=1)).units(each)
+            own = self._guess(data, partial(np.concatenate, parts, axis=1), spreads).units(each)
             parts.append(own.effect(flat(posterior[f"z_{self.of}"])))
         return np.concatenate(parts, axis=1)
 
@@ -139,7 +150,7 @@ def effect_facts(data: Data) -> dict[str, Any]:
     return {"scale": scale, "missing": dict(data.facts["missing"]), "too_many": dict(data.facts["too_many"])}
 
 
-def flat(draws: xr.DataArray) -> NDArray[np.float64]:
+def flat(draws: xr.DataArray) -> Array:
     """Draws (D, P) of one parameter, chain after chain."""
     values = draws.transpose("chain", "draw", ...).to_numpy()
     return values.reshape(values.shape[0] * values.shape[1], -1)

@@ -95,11 +95,11 @@ def _designs(
         made, name = design(formula, cells.frame), f"design_{formula.rate}"
         arrays[name], dims[name] = made.matrix, ("cell", f"{formula.rate}_coefficient")
         coords |= {slot_of(formula, part.term): part.labels for part in (*made.common, *made.grouped)}
-        effects, common = coefficients_of(formula), sum(len(part.labels) for part in made.common)
+        effects, sizes = coefficients_of(formula), [len(part.labels) for part in (*made.common, *made.grouped)]
         coords[effects.axis] = tuple(f"{part.term.name}: {label}" for part in made.grouped for label in part.labels)
-        known = effects.guess(guesses[formula.rate], made.matrix, common) if made.grouped else {}
+        known = effects.guess(guesses[formula.rate], made.matrix, sizes) if made.grouped else {}
         arrays |= known
-        dims |= {key: (effects.axis, f"{formula.rate}_common")[: array.ndim] for key, array in known.items()}
+        dims |= {key: (effects.axis, f"{key}_of")[: array.ndim] for key, array in known.items()}
         for number, change in changes_of(formula, cells).items():
             changes.append((formula.rate, number))
             key = f"change_{len(changes)}"
