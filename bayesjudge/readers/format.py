@@ -132,6 +132,7 @@ class Format:
     columns: The only columns read of Parquet, with ``*`` as in marks, and, where no name has one, the only keys of
         JSON Lines, of which ``"prompt.label"`` is one inside an object or a list of them; all where empty.
     cluster: The name that its rows give to what several items belong to, where they do.
+    grades: Whether scores are people's grades where the file is given as labels.
     """
 
     name: str
@@ -148,6 +149,7 @@ class Format:
     fits: Callable[[Sequence[Record]], bool] = _any_records
     finish: Callable[[pd.DataFrame], pd.DataFrame] = _as_it_is
     cluster: str | None = None
+    grades: bool = False
 
     def lacks(self, keys: Iterable[str]) -> list[str]:
         """Marks that are not among these keys, in order of name."""

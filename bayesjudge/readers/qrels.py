@@ -6,7 +6,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers.sources import Source, file_problem
-from bayesjudge.readers.tabular import require_text
+from bayesjudge.readers.tabular import not_utf8, require_text
 
 #: Columns, which the file does not name.
 COLUMNS = ("topic", "iteration", "document", "grade")
@@ -17,17 +17,17 @@ _OF_A_RUN = 6
 def read_qrels(source: Source) -> pd.DataFrame:
     """One row a judgement, cells as text."""
     require_text(source)
-    with source.open() as stream:
-        rows = [line.decode("utf-8", errors="replace").split() for line in stream if line.strip()]
+    try:
+        with source.open() as stream:
+            rows = [line.decode().split() for line in stream if line.strip()]
+    except UnicodeDecodeError as error:
+        raise (not_utf8(source) or error) from error
     odd = [place for place, row in enumerate(rows, start=1) if len(row) != len(COLUMNS)]
     if not odd:
         return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
     if all(len(row) == _OF_A_RUN for row in rows):
-        found, fix = (
-            "a run, which ranks documents and judges none",
-            "Name the file of judgements (qrels) of its documents.",
-        )
-        raise InputError([file_problem(source.name, found, fix)])
+        fix = "Name the file of judgements (qrels) of its documents."
+        raise InputError([file_problem(source.name, "a run, which ranks documents and judges none", fix)])
     sizes = ", ".join(map(str, sorted({len(rows[place - 1]) for place in odd})))
     found = f"lines of {sizes} words among judgements of {len(COLUMNS)} ({', '.join(COLUMNS)})"
     raise InputError([file_problem(source.name, found, "Write one judgement a line.", rows=tuple(odd))])

@@ -79,7 +79,7 @@ def labels_meaning_yes(frame: pd.DataFrame, name: str, reading: Reading, *, labe
     grades = _grades(frame["label"]) if "label" in frame else []
     if not (values and "label" in frame) and not len(grades):
         return frame
-    if not values and reading.threshold is None and len(set(grades)) <= MOST_NAMED:
+    if not values and reading.threshold is None and len(np.unique(grades)) <= MOST_NAMED:
         raise _no_grades(name, label, np.asarray(grades))
     return frame.assign(label=binary(name, frame, "label", reading, values))
 

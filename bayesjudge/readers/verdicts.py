@@ -137,29 +137,30 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None, reading: Reading)
 def _of_one_kind(frame: pd.DataFrame, people: pd.DataFrame | None, reading: Reading) -> tuple[str, ...]:
     """What is said of values or a threshold by which every verdict, or no label, means yes."""
     found = []
-    verdict, label = _distinct(frame, "verdict"), _distinct(frame if people is None else people, "label")
-    if reading.threshold is not None and len(verdict) == 1:
+    if reading.threshold is not None and len(verdict := _distinct(frame, "verdict")) == 1:
         some = "every score" if verdict[0] else "no score"
         grades = "if only people's grades need one, say which mean yes instead: --label label=2,3"
         found.append(f"{some} of the judge passes the threshold {reading.threshold}; {grades}")
-    for values, kind, name in (
-        (reading.criterion[1], verdict, "verdict"),
-        (reading.label_criterion[1], label, "label"),
+    labelled = frame if people is None else people
+    for name, table, (_, values) in (
+        ("verdict", frame, reading.criterion),
+        ("label", labelled, reading.label_criterion),
     ):
-        if values and not any(kind):
+        if values and not any(_distinct(table, name)):
             found.append(f"no {name} is one of those that mean yes: {', '.join(sorted(values))}")
     return tuple(found)
 
 
 def _distinct(frame: pd.DataFrame, name: str) -> list[int]:
-    """The codes 0 and 1 that a column has."""
-    codes = code_binary(frame[name]) if name in frame else np.zeros(0)
-    return sorted({int(code) for code in codes if code >= 0})
+    """Which of the codes 0 and 1 a column has."""
+    codes = np.unique(code_binary(frame[name])) if name in frame else np.zeros(0, dtype=int)
+    found: list[int] = codes[codes >= 0].tolist()
+    return found
 
 
 def _as_marks(part: Part) -> Part:
-    """A tool's file that is given as labels: where it has none, its scores are people's grades."""
-    if part.tool is None or "label" in part.frame or "score" not in part.frame:
+    """Of a format whose scores may be people's grades, these as labels."""
+    if part.tool is None or not part.tool.grades or "score" not in part.frame:
         return part
     frame = part.frame.rename(columns={"score": "label"}).drop(columns=["judge"], errors="ignore")
     return replace(part, frame=frame)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from format_fixtures import FIXTURES
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers import read_verdicts
@@ -80,6 +81,10 @@ def test_a_run_and_lines_that_lack_something_are_refused(tmp_path: Path) -> None
     run = write(tmp_path, "run.txt", "t1 Q0 d1 1 9.5 bm25\nt1 Q0 d2 2 9.1 bm25\n")
     with pytest.raises(InputError, match="a run, which ranks documents and judges none"):
         read_verdicts(run)
+    latin = tmp_path / "latin.qrels"
+    latin.write_bytes("t1 0 é 1\n".encode("latin-1"))
+    with pytest.raises(InputError, match="byte 0xe9 at offset 5"):
+        read_verdicts(latin)
     short = write(tmp_path, "short.qrels", JUDGE + "t3 0 d4\n")
     with pytest.raises(InputError, match=r"lines of 3 words.*") as caught:
         read_verdicts(short)
@@ -89,3 +94,9 @@ def test_a_run_and_lines_that_lack_something_are_refused(tmp_path: Path) -> None
 @pytest.mark.parametrize("text", ["item,model,verdict\nq1,m,1\n", "0 0 1\n", "a b c d\n1 2 3 4\n"])
 def test_other_text_is_a_table(text: str, tmp_path: Path) -> None:
     assert inspect_source(write(tmp_path, "log.txt", text)).format == "table"
+
+
+def test_a_judges_scores_are_no_labels_of_people(tmp_path: Path) -> None:
+    judge = FIXTURES["deepeval"].write(tmp_path)
+    with pytest.raises(InputError, match=r"labels\.label"):
+        read_verdicts(judge, labels=judge, threshold=0.5)

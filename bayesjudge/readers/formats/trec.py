@@ -14,7 +14,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     if grade is None:
         yield {"error": "no grade that is a number"}
         return
-    # What is judged are documents: those of one topic have one model, whose accuracy is the share that is relevant.
+    # Documents are judged, no system: the accuracy of all of them is the share that is relevant.
     row = {"item": f"{topic}/{document}", "topic": topic, "document": document, "model": "documents"}
     yield {**row, "judge": file.stem, "score": grade}
 
@@ -27,6 +27,8 @@ FORMATS = (
         identity="topic and document",
         source="trec_eval 9: README, format of qrels",
         marks=frozenset(COLUMNS),
+        people="grades, where the file is given as labels",
         cluster="topic",
+        grades=True,
     ),
 )
