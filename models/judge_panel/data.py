@@ -19,6 +19,7 @@ import numpy as np
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_panel.kinds import Kinds, kinds_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 Scale = Literal["binary", "graded"]
 #: Items up to which every answer is predicted on its own; past it answers are predicted by vote pattern.
 MOST_ITEMS = 5000
+#: Standard deviation of coefficients in a first guess at them.
+_WIDE = 2.5
 
 
 def prepare(votes: PanelVotes, *, scale: Scale, formulas: tuple[str, ...] = ()) -> Data:
@@ -49,6 +52,7 @@ def prepare(votes: PanelVotes, *, scale: Scale, formulas: tuple[str, ...] = ()) 
     arrays = {
         "model_rate": covariates.model_rate,
         "vote_centre": covariates.centre,
+        **_guesses(answers, kinds, len(votes.models)),
         "label": answers.pop("answer_label"),
         **answers,
         **cells,
@@ -59,6 +63,8 @@ def prepare(votes: PanelVotes, *, scale: Scale, formulas: tuple[str, ...] = ()) 
         **kinds.dims,
         "model_rate": ("system",),
         "vote_centre": ("judge",),
+        **dict.fromkeys(("information_model", "pull_model"), ("system",)),
+        **dict.fromkeys(("information_weight", "pull_weight"), ("judge",)),
         **dict.fromkeys(("label", "mark_cell"), ("answer",)),
         **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator")),
     }
@@ -101,6 +107,29 @@ def _labelled_answers(votes: PanelVotes, covariates: Regressors, kind: Codes) ->
         # One row that counts nothing stands where there is no label.
         rows = {name: np.zeros((1, *values.shape[1:]), values.dtype) for name, values in rows.items()}
     return rows
+
+
+def _guesses(answers: Mapping[str, NDArray[Any]], kinds: Kinds, models: int) -> dict[str, NDArray[np.float64]]:
+    """What labels are guessed to say of models' levels and of votes' weights: by a regression with a wide prior."""
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    n, y, votes = answers["answer_n"].astype(float), answers["answer_label"], answers["answer_votes"]
+    level = np.eye(models)[kinds.arrays["kind_system"][answers["answer_kind"]]]
+    x = np.column_stack([level, votes, answers["answer_rate"]])
+
+    def loss(b: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        eta = x @ b
+        density = n @ (y * eta - np.logaddexp(0, eta)) - b @ b / (2 * _WIDE**2)
+        slope: NDArray[np.float64] = b / _WIDE**2 - (n * (y - expit(eta))) @ x
+        return -float(density), slope
+
+    at = minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B").x
+    p = expit(x @ at)
+    information = (n * p * (1 - p)) @ x**2
+    parts = {"model": slice(0, models), "weight": slice(models, -1)}
+    guesses = {name: Guess(information=information[of], pull=(information * at)[of]) for name, of in parts.items()}
+    return {key: array for name, guess in guesses.items() for key, array in guess.keep(name).items()}
 
 
 def _marks(votes: PanelVotes, singly: bool) -> dict[str, NDArray[np.int64]]:

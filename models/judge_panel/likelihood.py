@@ -21,6 +21,7 @@ from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
+from bayesjudge.models.common.units import Guess, Units
 from bayesjudge.models.judge_panel.priors import OWN_WEIGHT
 
 if TYPE_CHECKING:
@@ -37,8 +38,11 @@ def sample_sites(prior: InUse, data: Data) -> dict[str, Any]:
     sites = drawn("intercept", "model_spread")
     sites["weight_mean"] = numpyro.sample("weight_mean", prior.numpyro("weight"))
     sites |= drawn("weight_spread", "model_rate_slope", "item_rate_slope")
-    sites |= _standardised("z_model", system=data.size("system"))
-    sites |= _standardised("z_weight", judge=data.size("judge"))
+    model, weight = (own for _, own in placed(sites, data.arrays).values())
+    with numpyro.plate("system", data.size("system")):
+        sites["z_model"] = numpyro.sample("z_model", dist.Normal(model.centre, model.width))
+    with numpyro.plate("judge", data.size("judge")):
+        sites["z_weight"] = numpyro.sample("z_weight", dist.Normal(weight.centre, weight.width))
     if OWN_WEIGHT in prior.chosen:
         sites |= drawn(OWN_WEIGHT)
         sites |= _standardised("z_own_weight", judge=data.size("judge"), system=data.size("system"))
@@ -55,15 +59,27 @@ def _standardised(name: str, **axes: int) -> dict[str, Any]:
             return {name: numpyro.sample(name, dist.Normal(0.0, 1.0))}
 
 
-def coefficients(sites: Mapping[str, Any], model_rate: Any, effect: Any = None) -> dict[str, Any]:
+def placed(sites: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, tuple[Any, Units]]:
+    """Means of models' levels and of votes' weights, and units of what each model and judge adds (units.py).
+
+    Sites may have axes of draws before, and be of JAX, NumPy or PyTensor.
+    """
+    level = sites["intercept"][..., None] + sites["model_rate_slope"][..., None] * arrays["model_rate"]
+    means = {"model": level, "weight": sites["weight_mean"][..., None]}
+    return {
+        name: (mean, Guess.kept(arrays, name).around(mean).units(sites[f"{name}_spread"][..., None]))
+        for name, mean in means.items()
+    }
+
+
+def coefficients(sites: Mapping[str, Any], arrays: Mapping[str, Any], effect: Any = None) -> dict[str, Any]:
     """What the logit is linear in, with annotators' λ where there are several; sites may have axes of draws before.
 
     ``level`` (M,) is α_m + γ ℓ_m, ``effect`` (P,) what the formula or groups add, ``weight`` β_j (J,) or β_jm (M, J),
     ``slope`` δ.
     """
-    level = sites["intercept"][..., None] + sites["model_spread"][..., None] * sites["z_model"]
-    level = level + sites["model_rate_slope"][..., None] * model_rate
-    weight = sites["weight_mean"][..., None] + sites["weight_spread"][..., None] * sites["z_weight"]
+    at = placed(sites, arrays)
+    level, weight = (mean + own.effect(sites[f"z_{name}"]) for name, (mean, own) in at.items())
     if "z_own_weight" in sites:
         own = sites["own_weight_spread"][..., None, None] * sites["z_own_weight"]
         weight = weight[..., None, :] + own.swapaxes(-1, -2)

@@ -106,7 +106,7 @@ class JudgePanel(GenerativeModel):
         sites, effect = likelihood.sample_sites(prior, data), None
         if "kind_design" in data.arrays:
             effect = coefficients_in(data).numpyro(data, prior)
-        found = likelihood.coefficients(sites, data["model_rate"], effect)
+        found = likelihood.coefficients(sites, data.arrays, effect)
         logit = likelihood.row_logits(found, data.arrays, "answer")
         if data.facts["annotators"]:
             annotators = likelihood.numpyro_annotators(prior, data.size("annotator"))

@@ -81,7 +81,7 @@ def coefficients_at(posterior: xr.Dataset, data: Data) -> dict[str, Array]:
     if "kind_design" in data.arrays:
         flat = coefficients_in(data).draws(posterior, data)
         effect = flat.reshape(posterior.sizes["chain"], posterior.sizes["draw"], -1)
-    return coefficients(sites, np.asarray(data["model_rate"]), effect)
+    return coefficients(sites, data.arrays, effect)
 
 
 def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, float]:

@@ -8,6 +8,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_panel.kinds import coefficients_in
 from bayesjudge.models.judge_panel.likelihood import pymc_marks
 from bayesjudge.models.judge_panel.priors import OWN_WEIGHT
@@ -43,10 +44,13 @@ def _votes_part(prior: InUse, data: Data) -> Any:
         for name in ("intercept", "model_spread", "weight_spread", "model_rate_slope", "item_rate_slope")
     )
     weight_mean = prior.pymc("weight_mean", "weight")
-    alpha = intercept + model_spread * pm.Normal("z_model", _ZERO, _ONE, dims="system")
-    beta = weight_mean + weight_spread * pm.Normal("z_weight", _ZERO, _ONE, dims="judge")
+    mean = intercept + gamma * data["model_rate"]
+    own_level = Guess.kept(data.arrays, "model").around(mean).units(model_spread)
+    level = mean + own_level.effect(pm.Normal("z_model", own_level.centre, own_level.width, dims="system"))
+    own_weight = Guess.kept(data.arrays, "weight").around(weight_mean).units(weight_spread)
+    beta = weight_mean + own_weight.effect(pm.Normal("z_weight", own_weight.centre, own_weight.width, dims="judge"))
     of, votes = data["kind_system"][data["answer_kind"]], data["answer_votes"]
-    logit = (alpha + gamma * data["model_rate"])[of] + delta * data["answer_rate"]
+    logit = level[of] + delta * data["answer_rate"]
     for j in range(data.size("judge")):
         logit = logit + beta[j] * votes[:, j]
     if OWN_WEIGHT in prior.chosen:
