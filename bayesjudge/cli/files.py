@@ -115,7 +115,9 @@ class VerdictFile(LogFile):
     verdict: Annotated[
         str | None, Option("The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
     ] = None
-    label: Annotated[str | None, Option("The criterion or column that people marked: NAME or NAME=VALUE,...")] = None
+    label: Annotated[
+        str | None, Option("The criterion or column that people marked, of --gold too: NAME or NAME=VALUE,...")
+    ] = None
     threshold: Annotated[str | None, Option("Which scores mean yes: 7, '>=7' or '<=2'.")] = None
 
 

@@ -23,7 +23,9 @@ Format = Annotated[
 Verdict = Annotated[
     str | None, _read(help="The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
 ]
-Label = Annotated[str | None, _read(help="The criterion or column that people marked: NAME or NAME=VALUE,...")]
+Label = Annotated[
+    str | None, _read(help="The criterion or column that people marked, of --gold too: NAME or NAME=VALUE,...")
+]
 Gold = Annotated[str | None, _read(help="Second file with human labels by item (and model).", metavar="<file>")]
 Threshold = Annotated[str | None, _read(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
 Items = Annotated[str | None, _read(help="Second file, one row an item: columns that the log lacks.")]

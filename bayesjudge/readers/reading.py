@@ -34,7 +34,7 @@ class Reading:
     format: Name of a format instead of the one that is recognised; ``table`` for a plain table.
     verdict: The criterion that is the judge's verdict, where a file has several; ``NAME=VALUE,VALUE`` says which of its
         values mean yes.
-    label: The criterion that people marked, and its values that mean yes, as ``verdict``.
+    label: The criterion that people marked, and its values that mean yes, as ``verdict``; of a labels table too.
     threshold: Which scores mean yes: ``7`` or ``">=7"``, ``"<=2"``.
     put: Values for all rows by our names; ``{file}`` and ``{folder}`` represent the file's name without its ending and
         for that of its folder.
