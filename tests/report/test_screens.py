@@ -140,8 +140,9 @@ def test_differences_come_largest_first_and_say_what_is_hidden():
     assert ".987" in shown[0]
 
 
-def test_one_model_has_neither_differences_nor_a_rank():
-    text = screen(answer_of(["alone"]))
+@pytest.mark.parametrize("judges", [("judge",), ("one", "two")])
+def test_one_model_has_neither_differences_nor_a_rank(judges):
+    text = screen(answer_of(["alone"], judges))
     assert "Difference" not in text
     assert "P(best)" not in text
     assert "alone" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -18,7 +19,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.plots import error_correlation_matrix
 from bayesjudge.report import json_schema
-from bayesjudge.report.accuracy.headline import PANEL
+from bayesjudge.report.accuracy.headline import PANEL, headline
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.studies.accuracy.study import _votes
 from bayesjudge.tables import Verdicts
@@ -67,6 +68,15 @@ def test_an_unknown_population_is_refused_before_anything_is_read() -> None:
 def test_the_matrix_of_correlations_refuses_an_empty_table() -> None:
     with pytest.raises(UsageError, match="columns unit and point"):
         error_correlation_matrix(pd.DataFrame())
+
+
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+def test_of_one_model_no_judge_puts_it_first_and_a_message_comes_once(log: pd.DataFrame) -> None:
+    table = replace(Verdicts.from_frame(log[log["model"] == "a"]), warnings=("of the table",))
+    answer = bj.accuracy(table, **CHEAP)
+    assert PANEL in set(answer.estimates.frame["judge"])
+    assert answer.warnings.count("of the table") == 1
+    assert "first" not in " ".join(headline(answer))
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def _alone(answer: Comparison, judges: list[str]) -> list[str]:
     if PANEL not in judges:
         further = len(judges) - MOST_JUDGES
         return [f"What {further} more judge{'s' * (further > 1)} say{'s' * (further == 1)} is below."] * (further > 0)
-    if not answer.gate.passed:
+    if not answer.gate.passed or len(answer.ranks["model"].unique()) < 2:
         return []
     first = answer.ranks.drop_duplicates("judge").set_index("judge")["model"]
     same = sum(first[judge] == first[PANEL] for judge in alone)

@@ -213,7 +213,8 @@ def _judges(answer: Comparison) -> Table:
     bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
     naive = rows[rows["method"] == "naive"].set_index(key)["point"]
     youden = quality_rows(answer.diagnostics, "youden").set_index(key)["point"]
-    headings = ["accuracy", "naive", "Youden's J", "P(best)"]
+    compared = len(answer.ranks["model"].unique()) > 1
+    headings = ["accuracy", "naive", "Youden's J", *["P(best)"] * compared]
     title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals, by judge"
     table = empty_table(title, ["judge", "model"], headings)
     for judge, ranks in answer.ranks.groupby("judge", sort=False):
@@ -223,7 +224,7 @@ def _judges(answer: Comparison) -> Table:
             figures = [
                 f"{naive.get(at, math.nan):.3f}",
                 f"{youden.get(at, math.nan):.3f}",
-                chance(best, float(bayes["ess"][at])),
+                *[chance(best, float(bayes["ess"][at]))] * compared,
             ]
             table.add_row(escape(str(judge)), escape(str(model)), interval_cell(bayes.loc[at]), *figures)
     return table

@@ -386,7 +386,8 @@ def _assemble(
         ranks=pd.concat(ranks, ignore_index=True),
         fits=_named(fits),
         checks=checks,
-        warnings=(*fit_warnings(fits), *messages, *warned),
+        # A table's own are those of its votes too.
+        warnings=tuple(dict.fromkeys([*fit_warnings(fits), *messages, *warned])),
         checklist=checklist(
             counts,
             estimates,
