@@ -115,25 +115,32 @@ _FOR_MEAN = 200
 def agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     """Draws of the share of all answers on which the panel, and each judge, agree with the label.
 
-    Dims ``chain, draw, judge``; the first judge is `PANEL`. A judge is scored on the answers it voted on (one
-    without votes has NaN); a mean vote of exactly ½ is no verdict. With graded votes a judge says 1 above the
-    middle of its own scores.
+    Dims ``chain, draw, judge``; the first judge is `PANEL`, whose verdict on an answer is by the votes alone, also
+    where a person said what is right: with the label it would agree with everybody where all is labelled. A judge is
+    scored on the answers it voted on (one without votes has NaN); a mean vote of exactly ½ is no verdict. With graded
+    votes a judge says 1 above the middle of its own scores.
     """
     found = thin(adjusted(posterior, data), data)
     some = found.isel(draw=slice(None, None, max(found.sizes["chain"] * found.sizes["draw"] // _FOR_MEAN, 1)))
-    mean = over_answers(_right, some, data).mean(axis=(0, 1))
+    mean = over_answers(_by_votes, some, data).mean(axis=(0, 1))
     verdict = np.column_stack([np.where(mean > 0.5, 1.0, -1.0), np.sign(half_votes(data, "cell"))])
     values = over_answers(_agreement, found, data, verdict=verdict)
     names = [PANEL, *data.coords["judge"]]
     return xr.DataArray(values, dims=("chain", "draw", "judge"), coords={"judge": names})
 
 
-def _right(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
-    """P(right) of every row, 0 or 1 where a person said so."""
+def _by_votes(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
+    """P(right) of every row given its votes."""
     import jax
+
+    return jax.nn.sigmoid(row_logits(sites, arrays, "cell"))
+
+
+def _right(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
+    """The same, 0 or 1 where a person said so."""
     import jax.numpy as jnp
 
-    label, given = arrays["cell_label"], jax.nn.sigmoid(row_logits(sites, arrays, "cell"))
+    label, given = arrays["cell_label"], _by_votes(sites, arrays, key, facts)
     return given if facts["annotators"] else jnp.where(label >= 0, label, given)
 
 
