@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -57,14 +57,14 @@ class PriorSampler(Messenger):  # type: ignore[misc] # NumPyro has no types
         if isinstance(of, dist.TransformedDistribution) and all(move.domain.event_dim == 0 for move in of.transforms):
             value = self._drawn(of.base_dist, shape, key)
             return value if value is None else reduce(lambda at, move: move(at), of.transforms, value)
-        kind = type(of)
+        kind, base = type(of), cast("Any", of)
         if kind in {dist.Gamma, dist.Chi2}:
-            return jnp.exp(log_gamma(key, of.concentration, shape)) / of.rate
+            return jnp.exp(log_gamma(key, base.concentration, shape)) / base.rate
         if kind is dist.Beta:
-            return jax.nn.sigmoid(beta_logit(key, of.concentration1, of.concentration0, shape))
+            return jax.nn.sigmoid(beta_logit(key, base.concentration1, base.concentration0, shape))
         if kind not in {dist.Normal, dist.HalfNormal} or (numbers := self._next(shape)) is None:
             return None
-        return of.loc + of.scale * numbers if kind is dist.Normal else of.scale * abs(numbers)
+        return base.loc + base.scale * numbers if kind is dist.Normal else base.scale * abs(numbers)
 
     def _next(self, shape: tuple[int, ...]) -> Any:
         start, self.used = self.used, self.used + math.prod(shape)
