@@ -305,7 +305,7 @@ def test_thousands_of_labels_are_no_harder_to_sample_than_few(
     found = fit(JudgeError(formulas=formulas), log.verdicts, engine=Nuts(draws=250, tune=250), seed=1)
     stats_of = found.tree["sample_stats"]
     assert int(stats_of["diverging"].sum()) == 0
-    # Measured 10 to 14; in units of the spread 150 and more, with a divergence in one fit of three.
+    # Measured 10 to 14; in units of the spread about 150, with a divergence in one fit of three.
     assert float(stats_of["n_steps"].mean()) < 30
 
 
