@@ -2,7 +2,7 @@
 
 JAX draws a normal by an inverse error function, which every place that uses the number computes again: half of the code
 of the program that draws from the prior of `repeated_trials` came from its eight normal sites. Standard normal numbers
-come from the host instead. Its gamma draws are a loop within a loop, four seconds of compiling at every place.
+come from the host instead. Its gamma draws are a loop within a loop, seconds of compiling at every place.
 """
 
 from __future__ import annotations

@@ -19,15 +19,15 @@ def read_qrels(source: Source) -> pd.DataFrame:
     require_text(source)
     try:
         with source.open() as stream:
-            rows = [line.decode().split() for line in stream if line.strip()]
+            lines = {place: line.decode().split() for place, line in enumerate(stream, start=1) if line.strip()}
     except UnicodeDecodeError as error:
         raise (not_utf8(source) or error) from error
-    odd = [place for place, row in enumerate(rows, start=1) if len(row) != len(COLUMNS)]
+    rows, odd = list(lines.values()), [place for place, row in lines.items() if len(row) != len(COLUMNS)]
     if not odd:
         return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
     if all(len(row) == _OF_A_RUN for row in rows):
         fix = "Name the file of judgements (qrels) of its documents."
         raise InputError([file_problem(source.name, "a run, which ranks documents and judges none", fix)])
-    sizes = ", ".join(map(str, sorted({len(rows[place - 1]) for place in odd})))
+    sizes = ", ".join(map(str, sorted({len(lines[place]) for place in odd})))
     found = f"lines of {sizes} words among judgements of {len(COLUMNS)} ({', '.join(COLUMNS)})"
     raise InputError([file_problem(source.name, found, "Write one judgement a line.", rows=tuple(odd))])

@@ -92,7 +92,7 @@ def _grades(column: pd.Series) -> Any:
 
 
 def _no_grades(name: str, label: str, grades: NDArray[np.float64]) -> InputError:
-    """People's grades of which nobody said which mean yes: by value, as judges' scores may be on another scale."""
+    """People's grades without a word on which mean yes: by value, as judges' scores may be on another scale."""
     values, counts = np.unique(grades, return_counts=True)
     passing = [",".join(f"{value:g}" for value in values[k:]) for k in range(1, len(values))]
     options = [f"--label {shlex.quote(f'{label}={found}')}" for found in passing]

@@ -103,8 +103,9 @@ class Slipped:
         return self.model.simulate(key, data)
 
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
-        """As the model."""
-        return with_observations(self.model, data, observed)
+        """As the model; the slip stays."""
+        found = with_observations(self.model, data, observed)
+        return found.with_arrays({**found.arrays, _CHOSEN: data[_CHOSEN]})
 
 
 def slips_of(model: Model, data: Data) -> tuple[Slipped, dict[tuple[str, str], Data]]:

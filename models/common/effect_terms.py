@@ -102,7 +102,7 @@ class Coefficients:
         of_rows: A guess at the logit of each row.
         sizes: How many columns of the design each slot has.
         """
-        fixed, *terms = np.split(matrix, np.cumsum(sizes)[len(self.common) - 1 : -1], axis=1)
+        fixed, *terms = np.split(matrix, np.cumsum([0, *sizes])[len(self.common) : -1], axis=1)
         x = np.concatenate(terms, axis=1)
         weighed = of_rows.information[:, None] * x
         found = Guess(information=(weighed * x).sum(axis=0), pull=of_rows.pull @ x)

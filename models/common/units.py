@@ -65,7 +65,7 @@ class Guess:
         return cls(information=arrays.get(f"information_{name}", 0.0), pull=arrays.get(f"pull_{name}", 0.0))
 
     def keep(self, name: str) -> dict[str, Any]:
-        """As arrays of data. Simulated data keep those of their design: coordinates, not observations."""
+        """The guess as arrays of data. Simulated data keep those of their design: coordinates, not observations."""
         return {f"information_{name}": self.information, f"pull_{name}": self.pull}
 
     def around(self, centre: Any) -> Guess:

@@ -59,14 +59,13 @@ def channel_slots(pooling: Pooling) -> dict[str, Slot]:
     return slots
 
 
-def channel_guess(right: NDArray[Any], wrong: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-    """What labels say of the channel, as arrays of a model's data.
+def channel_guess(right: NDArray[Any], wrong: NDArray[Any]) -> dict[str, Guess]:
+    """What labels say of each rate of the channel, in every unit.
 
     right, wrong: Labelled answers with verdict 0 and with verdict 1, (units, 2).
     """
     hits, n = (right[:, 1], wrong[:, 0]), (right.sum(1), wrong.sum(1))
-    guesses = {name: Guess.of_counts(*counts) for name, *counts in zip(RATES, hits, n, strict=True)}
-    return {key: array for name, guess in guesses.items() for key, array in guess.keep(name).items()}
+    return {name: Guess.of_counts(*counts) for name, *counts in zip(RATES, hits, n, strict=True)}
 
 
 def numpyro_channel(pooling: Pooling, prior: InUse, judges: int, units: int, dim: str) -> tuple[Any, Any]:

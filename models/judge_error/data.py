@@ -45,7 +45,8 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     share = size / np.maximum(np.repeat(size.reshape(models, groups).sum(axis=1), groups), 1)
     dim, names = _units(counts)
     by_cell = n.reshape(units, len(CELLS))
-    guess = channel_guess(right=by_cell[:, 4:], wrong=by_cell[:, 2:4])
+    guesses = channel_guess(right=by_cell[:, 4:], wrong=by_cell[:, 2:4])
+    guess = {key: array for name, found in guesses.items() for key, array in found.keep(name).items()}
     arrays = {
         "unit": unit,
         "label": label,

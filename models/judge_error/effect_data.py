@@ -16,6 +16,7 @@ from bayesjudge.effects.formula import SYSTEM
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess
+from bayesjudge.models.common.verdict_channel import channel_guess
 from bayesjudge.models.judge_error.formulas import coefficients_of, slot_of
 
 if TYPE_CHECKING:
@@ -111,11 +112,7 @@ def _guesses(n: NDArray[Any], *, enriched: bool) -> dict[str, Guess]:
     """What the labels of each cell say of the logits of its rates; chosen ones nothing of accuracy."""
     wrong, right = n[:, 2:4], n[:, 4:]
     labelled = (right + wrong).sum(axis=1) * (not enriched)
-    return {
-        "accuracy": Guess.of_counts(right.sum(axis=1) * (not enriched), labelled),
-        "sensitivity": Guess.of_counts(right[:, 1], right.sum(axis=1)),
-        "specificity": Guess.of_counts(wrong[:, 0], wrong.sum(axis=1)),
-    }
+    return {"accuracy": Guess.of_counts(right.sum(axis=1) * (not enriched), labelled), **channel_guess(right, wrong)}
 
 
 def replicated(data: Data, observed: Any) -> Data:

@@ -45,24 +45,15 @@ def sample_sites(prior: InUse, data: Data) -> dict[str, Any]:
         sites["z_weight"] = numpyro.sample("z_weight", dist.Normal(weight.centre, weight.width))
     if OWN_WEIGHT in prior.chosen:
         sites |= drawn(OWN_WEIGHT)
-        sites |= _standardised("z_own_weight", judge=data.size("judge"), system=data.size("system"))
+        with numpyro.plate("judge", data.size("judge"), dim=-2), numpyro.plate("system", data.size("system"), dim=-1):
+            sites["z_own_weight"] = numpyro.sample("z_own_weight", dist.Normal(0.0, 1.0))
     return sites
-
-
-def _standardised(name: str, **axes: int) -> dict[str, Any]:
-    """N(0, 1) along one axis or two."""
-    plates = [numpyro.plate(axis, size, dim=place - len(axes)) for place, (axis, size) in enumerate(axes.items())]
-    with plates[0]:
-        if len(plates) == 1:
-            return {name: numpyro.sample(name, dist.Normal(0.0, 1.0))}
-        with plates[1]:
-            return {name: numpyro.sample(name, dist.Normal(0.0, 1.0))}
 
 
 def placed(sites: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, tuple[Any, Units]]:
     """Means of models' levels and of votes' weights, and units of what each model and judge adds (units.py).
 
-    Sites may have axes of draws before, and be of JAX, NumPy or PyTensor.
+    Sites may have axes of draws before.
     """
     level = sites["intercept"][..., None] + sites["model_rate_slope"][..., None] * arrays["model_rate"]
     means = {"model": level, "weight": sites["weight_mean"][..., None]}

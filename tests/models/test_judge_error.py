@@ -324,4 +324,4 @@ def test_the_guess_at_what_labels_say_changes_coordinates_alone() -> None:
         channel_quality(posterior_dataset(density(model, of), of, world.points[None]), of, "system")["youden"]
         for of, world in ((data, one), (plain, other))
     )
-    np.testing.assert_allclose(rates, same, rtol=1e-9)
+    np.testing.assert_allclose(rates, same, rtol=1e-9)  # rounding

@@ -477,6 +477,7 @@ def test_with_every_answer_labelled_agreement_is_what_was_seen() -> None:
     # The panel's verdict is by the votes, not the label that it is compared with.
     p = model.answer_probabilities(draws, data, votes).mean(axis=0)[votes.answered]
     right = (p > 0.5) == (votes.label > 0.5)[votes.answered]
+    # Both means are of other draws of the same: within .02, many Monte Carlo errors, an answer may fall on either side.
     near = np.mean(abs(p - 0.5) < 0.02)
     assert abs(found.sel(judge=PANEL).to_numpy() - right.mean()).max() <= near + 1e-12
     assert right.mean() + near < 1

@@ -66,7 +66,7 @@ def test_a_file_gives_what_it_says(name: str, tmp_path: Path) -> None:
     assert origin["sha256"] == hashlib.sha256(FIXTURES[name].bytes).hexdigest()
 
 
-#: Fixtures whose file's name, or the files beside it, name the task, the model or the judge.
+#: Fixtures whose file's name, or the files next to it, name the task, the model or the judge.
 NAMED = {"lm-eval", "helm", "trec-qrels"}
 
 
