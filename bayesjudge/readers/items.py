@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,13 @@ WHERE = "the items file"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Items:
-    """One row an item, under our names; the names it came with, what was guessed, and its files."""
+    """One row an item, under our names; the names it came with, what was guessed, its files, and rows left out."""
 
     frame: pd.DataFrame
     came_with: frozenset[str]
     notes: tuple[str, ...]
     source: tuple[Mapping[str, Any], ...]
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_items(

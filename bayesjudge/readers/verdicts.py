@@ -98,7 +98,7 @@ def read_verdicts(
     return replace(
         verdicts,
         warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),
-        dropped={**unread(parts), **verdicts.dropped},
+        dropped={**unread(parts), **(gold.dropped if gold else {}), **verdicts.dropped},
         source=origins(parts) + tuple(one for other in (gold, items) if other for one in other.source),
         cluster=parts[0].cluster,
         label_source=label_source(columns, verdicts.frame, "label"),
@@ -131,7 +131,13 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None, reading: Reading)
             ]
         )
     named = labels_meaning_yes(named, parts[0].name, reading)
-    return Items(frame=named, came_with=frozenset(frame.columns), notes=doubts + moved, source=origins(parts))
+    return Items(
+        frame=named,
+        came_with=frozenset(frame.columns),
+        notes=doubts + moved,
+        source=origins(parts),
+        dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
+    )
 
 
 def _of_one_kind(frame: pd.DataFrame, people: pd.DataFrame | None, reading: Reading) -> tuple[str, ...]:

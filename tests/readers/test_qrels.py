@@ -29,13 +29,14 @@ def test_they_are_recognised_by_what_they_hold(name: str, tmp_path: Path) -> Non
 
 
 def test_people_are_a_second_file_and_topics_are_clusters(tmp_path: Path) -> None:
-    judge, people = write(tmp_path, "judge.qrels", JUDGE), write(tmp_path, "nist.txt", PEOPLE)
+    judge, people = write(tmp_path, "judge.qrels", JUDGE), write(tmp_path, "nist.txt", PEOPLE + "t3 Q0 d1 x\n")
     table = read_verdicts(judge, labels=people, label="label=2,3")
     rows = table.frame.set_index("item")
     assert rows["verdict"].to_dict() == {"t1/d1": 1, "t1/d2": 0, "t2/d1": 1}
     assert rows["label"].to_dict() == {"t1/d1": 1, "t1/d2": 0, "t2/d1": 0}
     assert (table.cluster, rows.loc["t2/d1", "topic"], set(rows["judge"])) == ("topic", "t2", {"judge"})
-    assert table.dropped == {"labels table: row that matches no verdict": 1}
+    reasons = ("no grade that is a number", "row that matches no verdict")
+    assert table.dropped == {f"labels table: {reason}": 1 for reason in reasons}
 
 
 def test_files_of_several_judges_are_several_judges(tmp_path: Path) -> None:
