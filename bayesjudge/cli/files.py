@@ -116,7 +116,11 @@ class VerdictFile(LogFile):
         str | None, Option("The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
     ] = None
     label: Annotated[
-        str | None, Option("The criterion or column that people marked, of --gold too: NAME or NAME=VALUE,...")
+        str | None,
+        Option(
+            "The criterion or column that people marked, of --gold too: NAME or NAME=VALUE,...; a column a person: "
+            "'human 1,human 2' or 'human *'."
+        ),
     ] = None
     threshold: Annotated[str | None, Option("Which scores mean yes: 7, '>=7' or '<=2'.")] = None
 

@@ -61,7 +61,7 @@ def _lines(found: Inspection) -> list[str]:
 
 
 def _contents(found: Inspection) -> list[tuple[str, str]]:
-    several = len(found.models) > 1 and found.questions["accuracy"].commands
+    several = len(found.models) > 1 and found.items and found.questions["accuracy"].commands
     all_of_them = "both models" if len(found.models) == 2 else f"all {len(found.models)} models"
     paired = f"; {found.shared or 'none'} answered by {all_of_them}" if several else ""
     if several and not found.shared:

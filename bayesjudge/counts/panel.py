@@ -85,6 +85,14 @@ class PanelVotes:
         label, annotations = np.where(cells, self.label, np.nan), np.where(cells, self.annotations, 0)
         return replace(self, label=label, marks=marks, annotations=annotations)
 
+    def majority(self) -> PanelVotes:
+        """The same votes with the label that most annotators gave; an answer on which they tie has none."""
+        if self.marks is None:
+            return self
+        decided = np.isfinite(self.label) & (self.label != 0.5)
+        label, annotations = np.where(decided, self.label > 0.5, np.nan), np.where(decided, self.annotations, 0)
+        return replace(self, label=label, annotations=annotations, annotators=(), marks=None)
+
     def for_judges(self, judges: Sequence[str]) -> PanelVotes:
         """The panel of some of its judges, in its own order."""
         require_judges(judges, self.judges)

@@ -23,7 +23,7 @@ from bayesjudge.readers.verdicts import read_verdicts
 #: What the file to fill in is called.
 _TO_LABEL = "to_label.csv"
 #: Options that one question after the other asks for: which column is the item, then which rows.
-_MOST_STEPS = 3
+_MOST_STEPS = 5
 
 type Columns = Mapping[str, str]
 

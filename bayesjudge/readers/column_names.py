@@ -6,6 +6,7 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pandas as pd
@@ -50,7 +51,9 @@ _ANY_HUMAN = "human_*"
 MOST_WAYS = 4
 
 #: Our name to two lists of others; the second counts only where the first has no match.
-VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+type Aliases = Mapping[str, tuple[Sequence[str], Sequence[str]]]
+
+VERDICT_ALIASES: Aliases = {
     "item": (
         [
             "item_id",
@@ -99,7 +102,7 @@ VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 }
 
 #: The same for a table of gold labels, where a bare score or verdict is a person's.
-GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+GOLD_ALIASES: Aliases = {
     "item": VERDICT_ALIASES["item"],
     "model": VERDICT_ALIASES["model"],
     "label": (_HUMAN, [_ANY_HUMAN, "verdict", "is_correct", "correct", "score"]),
@@ -109,7 +112,7 @@ GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 #: The same for a table of items, whose other columns are groups and clusters.
 ITEM_ALIASES = {name: VERDICT_ALIASES[name] for name in ("item", "label", "label_probability")}
 
-_REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+_REPEATS: Aliases = {
     # A prompt may be the question or the judge's template: it is the item only where nothing else is.
     "item": (
         ["comparison_id", "pair_id", *(name for name in VERDICT_ALIASES["item"][0] if name != "prompt_id")],
@@ -123,7 +126,7 @@ _REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 }
 
 #: The same for repeated comparisons; ``prompt`` is the template the judge was asked with.
-TRIAL_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+TRIAL_ALIASES: Aliases = {
     **_REPEATS,
     "outcome": (
         ["winner", "judge_verdict", "verdict", "judge_prefers", "preference", "preferred", "choice"],
@@ -133,14 +136,14 @@ TRIAL_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 }
 
 #: The same for repeated scores of single responses.
-SCORE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+SCORE_ALIASES: Aliases = {
     **_REPEATS,
     "response": (["response_id", "answer", "answer_id", *VERDICT_ALIASES["model"][0], "model"], []),
     "score": (["judge_score", "rating", "grade"], []),
 }
 
 #: The same for battles.
-BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+BATTLE_ALIASES: Aliases = {
     "item": (
         ["battle_id", "item_id", "row_id", "comparison_id"],
         ["question_id", "prompt_id", "instruction_id", "example_id", "qid", "id", "uid", "instruction"],
@@ -168,7 +171,7 @@ BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 }
 
 #: The same for pairs that a judge chose between; a bare verdict is the judge's, a bare label a person's.
-PAIR_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+PAIR_ALIASES: Aliases = {
     "item": (
         [
             "pair_id",
@@ -201,9 +204,13 @@ def recognise(
     found: Iterable[str],
     columns: Mapping[str, str] | None = None,
     *,
-    aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]] = VERDICT_ALIASES,
+    aliases: Aliases = VERDICT_ALIASES,
+    people: bool = True,
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Complete a user's mapping with the column names of known formats."""
+    """Complete a user's mapping with the column names of known formats.
+
+    people: Several columns of labels may be one person's each, as ``--label`` says.
+    """
     columns = dict(columns or {})
     taken = set(columns.values())
     free = [name for name in found if name not in taken]
@@ -222,7 +229,8 @@ def recognise(
             mapping[name] = candidates[0]
     if problems:
         raise InputError(
-            [_ambiguous(name, candidates) for name, candidates in problems.items()], options=_each(problems)
+            [_ambiguous(name, candidates, people) for name, candidates in problems.items()],
+            options=_each(problems, people),
         )
     return mapping, tuple(warnings)
 
@@ -262,6 +270,20 @@ def _examples(values: pd.Series[Any]) -> str:
     """The last values in order of their names (yes before no); the order of rows has no part in it."""
     distinct = sorted({shown(value).strip("'") for value in distinct_values(values)[1]}, reverse=True)
     return "/".join(distinct[:3]) + ("/…" if len(distinct) > 3 else "")
+
+
+def listed_columns(columns: Sequence[str], listed: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of a list of names and patterns, and which of the list no column has.
+
+    Examples
+    --------
+    >>> listed_columns(["item", "human 1", "human 2"], "human *, person 3")
+    (('human 1', 'human 2'), ('person 3',))
+    """
+    names = [name for text in listed.split(",") if (name := text.strip())]
+    found = {name: [column for column in columns if column == name or fnmatchcase(column, name)] for name in names}
+    there = dict.fromkeys(itertools.chain(*found.values()))
+    return tuple(there), tuple(name for name, some in found.items() if not some)
 
 
 def means_any(found: Iterable[str], names: Sequence[str]) -> bool:
@@ -309,19 +331,28 @@ def _ignored(name: str, others: Sequence[str]) -> str:
     )
 
 
-def _each(problems: Mapping[str, Sequence[str]]) -> list[str]:
-    """Options that say which column is meant, one for each way to choose."""
+def _each(problems: Mapping[str, Sequence[str]], people: bool) -> list[str]:
+    """Options that say which column is meant, one for each way to choose; or that all are, where people's may be."""
     ways = itertools.islice(itertools.product(*problems.values()), MOST_WAYS)
-    return [
+    options = [
         " ".join(f"--column {shlex.quote(f'{name}={column}')}" for name, column in zip(problems, way, strict=True))
         for way in ways
     ]
+    if not people or problems.keys() != {"label"}:
+        return options
+    numbered = len({re.sub(r"\d+", "", name) for name in problems["label"]}) == 1
+    return [_all_people(problems["label"]), *options] if numbered else [*options, _all_people(problems["label"])]
 
 
-def _ambiguous(name: str, candidates: Sequence[str]) -> Problem:
+def _all_people(columns: Sequence[str]) -> str:
+    return f"--label {shlex.quote(','.join(columns))}"
+
+
+def _ambiguous(name: str, candidates: Sequence[str], people: bool) -> Problem:
     return Problem(
         column=name,
         found=f"{len(candidates)} columns that could be meant: {', '.join(map(repr, candidates))}",
         allowed=f"one column for {name!r}",
-        fix=f"Say which: columns={{{name!r}: {candidates[0]!r}}}, or --column {name}={candidates[0]}.",
+        fix=f"Say which: columns={{{name!r}: {candidates[0]!r}}}, or --column {name}={candidates[0]}."
+        + (f" Where each is one person's: {_all_people(candidates)}." if people and name == "label" else ""),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -108,8 +109,7 @@ def binary(
     """Verdicts or labels as they are, or scores by the threshold; missing where there is neither."""
     found = frame[column].astype(object)
     if values:
-        # Grades of 2 are 2.0 in a column of numbers that misses some.
-        words = found.map(lambda value: f"{value:g}" if isinstance(value, float) else str(value), na_action="ignore")
+        words, values = found.map(_word, na_action="ignore"), frozenset(map(_word, values))
         return words.map(lambda word: float(word in values), na_action="ignore")
     scores = found
     if column == "verdict" and "score" in frame:
@@ -129,6 +129,11 @@ def binary(
     return found
 
 
+def _word(value: object) -> str:
+    """A value as it is typed: a grade of 2 is 2.0 in a column of numbers that misses some, in a file of text too."""
+    return re.sub(r"(?<=\d)\.0+$", "", f"{value:g}" if isinstance(value, float) else str(value))
+
+
 def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> InputError:
     """Scores without a threshold: their distribution, and what three thresholds would give."""
     low, high = float(scores.min()), float(scores.max())
@@ -140,14 +145,21 @@ def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> InputE
     # By the lowest score, all would mean yes.
     above = scores[scores > low] if high > low else scores
     bounds = sorted(set(np.quantile(above, [0.25, 0.5, 0.75], method="nearest").tolist()))
-    shares = ", ".join(f"'>={bound:g}' {np.mean(scores >= bound):.0%}" for bound in bounds)
+    words = {_at_most(bound): np.mean(scores >= bound) for bound in bounds}
+    shares = ", ".join(f"'>={bound}' {share:.0%}" for bound, share in words.items())
     problem = Problem(
         column=column,
         found=f"scores from {low:g} to {high:g} ({blocks}) in {name}",
         allowed="0 and 1, yes and no, or a threshold",
         fix=f"Say which scores mean yes, by --threshold; shares of yes: {shares}.",
     )
-    return InputError([problem], options=[f"--threshold '>={bound:g}'" for bound in bounds])
+    return InputError([problem], options=[f"--threshold '>={bound}'" for bound in words])
+
+
+def _at_most(bound: float) -> str:
+    """A number in few digits that scores of it reach: of a third, .333333 and not .333334."""
+    short = f"{bound:g}"
+    return short if float(short) <= bound else repr(bound)
 
 
 def _no_words(column: str, values: pd.Series[Any]) -> Problem:

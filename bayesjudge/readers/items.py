@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import recognise
+from bayesjudge.readers.column_names import Aliases, recognise
 from bayesjudge.readers.parts import origins, read_parts
 from bayesjudge.tables.coding import code_names, shown
 from bayesjudge.tables.columns import name_columns, require_columns
@@ -30,11 +30,7 @@ class Items:
 
 
 def read_items(
-    source: Any,
-    columns: Mapping[str, str] | None,
-    *,
-    aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]],
-    names: Sequence[str],
+    source: Any, columns: Mapping[str, str] | None, *, aliases: Aliases, names: Sequence[str]
 ) -> Items | None:
     """The items, where there is a file of them."""
     if source is None:
@@ -42,7 +38,7 @@ def read_items(
     parts = read_parts(source)
     frame = pd.concat([part.frame for part in parts], ignore_index=True)
     mine = {name: column for name, column in (columns or {}).items() if column in frame}
-    mapping, doubts = recognise(map(str, frame.columns), mine, aliases=aliases)
+    mapping, doubts = recognise(map(str, frame.columns), mine, aliases=aliases, people=False)
     named, moved = name_columns(frame, mapping, names=names)
     problems = require_columns(named.columns, ("item",), where=WHERE)
     if problems:

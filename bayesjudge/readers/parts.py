@@ -18,7 +18,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.archives import archive_records
 from bayesjudge.readers.batches import Columns
-from bayesjudge.readers.column_names import recognise
+from bayesjudge.readers.column_names import Aliases, recognise
 from bayesjudge.readers.databases import is_database, open_table
 from bayesjudge.readers.enclosed import enclosed_rows
 from bayesjudge.readers.filters import ROW, conditions, keep_where
@@ -63,11 +63,7 @@ class Part:
         return replace(self, frame=frame.set_axis(self.frame.index), read_as=others), moved
 
     def recognised(
-        self,
-        columns: Mapping[str, str] | None,
-        aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]],
-        *,
-        found: Sequence[str] | None = None,
+        self, columns: Mapping[str, str] | None, aliases: Aliases, *, found: Sequence[str] | None = None
     ) -> tuple[dict[str, str], tuple[str, ...]]:
         """Our name to the column, and what was guessed; a tool's rows have our names already."""
         if self.tool is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any
+from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
 from bayesjudge.readers.criteria import MOST_NAMED, binary
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
@@ -40,6 +42,35 @@ def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str,
     if frame.loc[frame["item"].notna(), keys].astype("str").duplicated().any():
         return frame, ()
     return frame.assign(model=name), (f"no column of models: the answers are one system's, {name!r}",)
+
+
+def looks_like_items(frame: pd.DataFrame, problems: Sequence[Problem]) -> InputError | None:
+    """The problems of a table without items but with a column that each model has once a value; None for others.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"story": [1, 1, 2, 2], "model": ["x", "y"] * 2, "verdict": [1, 1, 0, 1]})
+    >>> lacking = Problem(column="item", found="none", allowed="a column of items", fix="Name it.")
+    >>> looks_like_items(frame, [lacking]).options
+    ('--column item=story',)
+    """
+    if "model" not in frame or not any(problem.column == "item" and not problem.rows for problem in problems):
+        return None
+    once = [name for name in ("model", "judge", "run") if name in frame]
+    least = max(2.0, frame["model"].nunique() / 2)
+    free = [str(name) for name in frame.columns if name not in once and not means_known(str(name))]
+    found = [name for name in free if not frame[name].isna().any() and _crosses(frame, name, once, least)]
+    options = [f"--column {shlex.quote(f'item={name}')}" for name in found[:MOST_NAMED]]
+    fix = f"Each model has every value of {' and of '.join(map(repr, found[:MOST_NAMED]))} once: {'; '.join(options)}."
+    known = [replace(one, fix=fix) if one.column == "item" else one for one in problems]
+    return InputError(known, options=options) if options else None
+
+
+def _crosses(frame: pd.DataFrame, name: str, once: Sequence[str], least: float) -> bool:
+    """Whether each value of a column comes once with a model, and with so many of the models."""
+    pairs = frame[[name, *once]].astype("str")
+    answers = pairs[[name, "model"]].drop_duplicates()
+    return not pairs.duplicated().any() and len(answers) >= least * pairs[name].nunique()
 
 
 def judge_as_verdict(frame: pd.DataFrame) -> dict[str, str]:

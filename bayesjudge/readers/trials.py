@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, means_any, recognise
+from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
@@ -24,8 +24,6 @@ _TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
 _SCORE_NAMES = (*SCORES.columns, *SIDE_COLUMNS)
 
 _REPEATED_ITEMS = {name: TRIAL_ALIASES[name] for name in ("item", "category")}
-
-type _Aliases = Mapping[str, tuple[Sequence[str], Sequence[str]]]
 
 
 def read_trials(source: Any, *, columns: Mapping[str, str] | None = None) -> Trials:
@@ -195,7 +193,7 @@ def _filled(parts: Sequence[Part], names: Sequence[str]) -> bool:
     return any(part.frame.loc[:, part.frame.columns.isin(names)].notna().to_numpy().any() for part in parts)
 
 
-def _known(found: Sequence[str], columns: Mapping[str, str], aliases: _Aliases) -> dict[str, str]:
+def _known(found: Sequence[str], columns: Mapping[str, str], aliases: Aliases) -> dict[str, str]:
     """Our names that the table has, under these or others; columns of the user's own mapping are theirs."""
     taken = set(columns.values())
     value = {name: words for name, words in aliases.items() if name in {"outcome", "score"}}
@@ -248,7 +246,7 @@ def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
 def _named(
     parts: Sequence[Part],
     columns: Mapping[str, str] | None,
-    aliases: _Aliases,
+    aliases: Aliases,
     names: Sequence[str],
     items: Items | None,
 ) -> tuple[pd.DataFrame, list[Part], tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, reference_answers
+from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
 from bayesjudge.readers.conflicts import choose_one
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
+from bayesjudge.readers.marks import label_columns, one_mark_a_row
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.single import judge_as_verdict, labels_meaning_yes, meaning_yes, one_system
+from bayesjudge.readers.single import judge_as_verdict, labels_meaning_yes, looks_like_items, meaning_yes, one_system
 from bayesjudge.readers.wide import looks_wide
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import code_binary
@@ -70,29 +71,30 @@ def read_verdicts(
     gold = None if labels is None else _read_gold(labels, columns, reading)
     items = read_items(reading.items, columns, aliases=ITEM_ALIASES, names=NAMES)
     warnings = () if gold is None else gold.notes
+    # What is said of labels is about the second file's columns, where it has them.
+    elsewhere = gold is not None and label_columns(gold.came_with, "the labels file", reading)
+    mine = replace(reading, label=None) if elsewhere else reading
     parts = read_parts(source, reading, taken=(columns or {}).values())
-    parts = [to_verdicts(part, reading, mapped=columns or ()) for part in parts]
-    named = []
+    parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
+    named, marks = [], []
     for part in parts:
-        mine = of_log(part.frame, columns, gold, items)
-        mapping, doubts = part.recognised(_chosen(part, reading) | mine, VERDICT_ALIASES)
-        one, moved = part.named(mapping, NAMES)
-        whole, assumed = one_system(one.frame, part.stem)
-        theirs = one.read_as.get("label", "label")
-        whole = whole if part.tool else meaning_yes(whole, part.name, reading, label=theirs)
-        named.append(replace(one, frame=whole))
-        warnings += part.notes + doubts + moved + assumed
-        warnings += () if gold or part.tool else reference_answers(whole, "label")
+        one, notes, theirs = _named(part, mine, of_log(part.frame, columns, gold, items))
+        named.append(one)
+        marks += [] if theirs is None else [theirs]
+        warnings += notes
+        warnings += () if gold or part.tool else reference_answers(one.frame, "label")
     frames = [one.frame for one in named]
     frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)
     warnings += joined
     frame, people = (frame, gold.frame) if gold else marks_apart(frame, parts)
+    people = pd.concat(marks, ignore_index=True) if marks else people
     warnings += _of_one_kind(frame, people, reading)
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
         problems = located(error.problems, named)
-        better = looks_wide(parts[0].frame, parts[0].name, problems)
+        taken = (columns or {}).values()
+        better = looks_like_items(frame, problems) or looks_wide(parts[0].frame, parts[0].name, problems, taken=taken)
         better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES)
         raise better or parts[0].explained(InputError(problems)) from error
     return replace(
@@ -105,6 +107,21 @@ def read_verdicts(
     )
 
 
+def _named(part: Part, reading: Reading, mapped: dict[str, str]) -> tuple[Part, tuple[str, ...], pd.DataFrame | None]:
+    """A file under our names, what was assumed, and marks of several people in columns."""
+    people = () if part.tool else label_columns(part.frame.columns, part.name, reading)
+    several = people if len(people) > 1 else ()
+    cells, part = part.frame[[*several]], replace(part, frame=part.frame.drop(columns=[*several]))
+    aliases = _without_label(VERDICT_ALIASES) if several else VERDICT_ALIASES
+    mapping, doubts = part.recognised(_chosen(part, reading, people) | mapped, aliases)
+    one, moved = part.named(mapping, NAMES)
+    whole, assumed = one_system(one.frame, part.stem)
+    theirs = one.read_as.get("label", "label")
+    whole = whole if part.tool else meaning_yes(whole, part.name, reading, label=theirs)
+    marks = one_mark_a_row(whole, cells, part.name, reading) if several else None
+    return replace(one, frame=whole), part.notes + doubts + moved + assumed, marks
+
+
 def _read_gold(labels: Any, columns: Mapping[str, str] | None, reading: Reading) -> Items:
     """A labels table under our names."""
     parts = [_as_marks(part) for part in read_parts(labels)]
@@ -113,11 +130,14 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None, reading: Reading)
     mine = {
         name: column for name, column in (columns or {}).items() if name in GOLD_ALIASES and column in frame.columns
     }
-    if reading.label_criterion[0] in frame.columns:
-        mine["label"] = str(reading.label_criterion[0])
-    mapping, doubts = replace(parts[0], frame=frame).recognised(mine, GOLD_ALIASES)
+    people = label_columns(frame.columns, parts[0].name, reading)
+    if len(people) == 1:
+        mine["label"] = people[0]
+    cells, frame = frame[[*people]], frame if len(people) < 2 else frame.drop(columns=[*people])
+    aliases = _without_label(GOLD_ALIASES) if len(people) > 1 else GOLD_ALIASES
+    mapping, doubts = replace(parts[0], frame=frame).recognised(mine, aliases)
     named, moved = name_columns(frame, mapping, names=tuple(GOLD_ALIASES))
-    doubtful = reference_answers(named, "label")
+    doubtful = () if len(people) > 1 else reference_answers(named, "label")
     if doubtful:
         raise InputError(
             [
@@ -130,10 +150,13 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None, reading: Reading)
                 for text in doubtful
             ]
         )
-    named = labels_meaning_yes(named, parts[0].name, reading)
+    if len(people) > 1:
+        named = one_mark_a_row(named, cells, parts[0].name, reading)
+    else:
+        named = labels_meaning_yes(named, parts[0].name, reading, label=mapping.get("label", "label"))
     return Items(
         frame=named,
-        came_with=frozenset(frame.columns),
+        came_with=frozenset({*frame.columns, *people}),
         notes=doubts + moved,
         source=origins(parts),
         dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
@@ -164,6 +187,11 @@ def _distinct(frame: pd.DataFrame, name: str) -> list[int]:
     return found
 
 
+def _without_label(aliases: Aliases) -> Aliases:
+    """The names of columns but that of labels: they are in columns that the user has named."""
+    return {name: others for name, others in aliases.items() if name != "label"}
+
+
 def _as_marks(part: Part) -> Part:
     """Of a format whose scores may be people's grades, these as labels."""
     if part.tool is None or not part.tool.grades or "score" not in part.frame:
@@ -172,9 +200,10 @@ def _as_marks(part: Part) -> Part:
     return replace(part, frame=frame)
 
 
-def _chosen(part: Part, reading: Reading) -> dict[str, str]:
+def _chosen(part: Part, reading: Reading, people: Sequence[str]) -> dict[str, str]:
     """Of a plain table, the columns of the user's choices, and a column ``judge`` that holds verdicts."""
     if part.tool:
         return {}
-    chosen = {"verdict": reading.criterion[0], "label": reading.label_criterion[0]}
+    label = None if len(people) > 1 else (*people, reading.label_criterion[0])[0]
+    chosen = {"verdict": reading.criterion[0], "label": label}
     return {name: column for name, column in chosen.items() if column} | judge_as_verdict(part.frame)

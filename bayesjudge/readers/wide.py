@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import means_known
+from bayesjudge.readers.column_names import listed_columns, means_known
 from bayesjudge.readers.filters import ROW
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
@@ -18,6 +19,8 @@ from bayesjudge.tables.words import code_numbers
 _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 #: Columns that say how a judge's verdicts are written, where a table has one judge a row already.
 _LONG = frozenset({"verdict", "judge", "score_a", "score_gap", "prob_a", "winner"})
+#: Columns that a message names.
+MOST_NAMED = 8
 _OTHERS = frozenset({"model_a", "model_b", "order", "label", "gold", "item"})
 
 
@@ -28,12 +31,12 @@ class Wide:
     Examples
     --------
     >>> Wide.parsed("verdict:model=gpt-4,claude")
-    Wide(cells='verdict', names='model', columns=('gpt-4', 'claude'))
+    Wide(cells='verdict', names='model', columns='gpt-4,claude')
     """
 
     cells: str
     names: str
-    columns: tuple[str, ...] = ()
+    columns: str = ""
 
     @classmethod
     def parsed(cls, text: str) -> Wide:
@@ -44,25 +47,28 @@ class Wide:
                 f"--wide {text!r}: write verdict:model (a column of verdicts for each model), verdict:judge or "
                 "verdict:run, score in place of verdict, and where not all columns are meant verdict:model=gpt-4,claude"
             )
-        columns = tuple(name.strip() for name in (found[3] or "").split(",") if name.strip())
-        return cls(cells=found[1], names=found[2], columns=columns)
+        return cls(cells=found[1], names=found[2], columns=found[3] or "")
 
     def of(self, frame: pd.DataFrame, name: str, taken: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """The table with one row a cell, each row's place in the file as index, and what was taken."""
-        columns = self.columns or tuple(_cells(frame, self.cells, taken))
-        if not columns:
-            raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
-        lost = [column for column in columns if column not in frame.columns]
+        columns, lost = listed_columns(list(map(str, frame.columns)), self.columns)
         if lost:
             raise UsageError(f"--wide: no column {lost[0]!r} in {name}; it has {list(frame.columns)}")
+        columns = columns or tuple(_cells(frame, self.cells, taken))
+        if not columns:
+            raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
         note = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
         return unfolded(frame, columns, cells=self.cells, names=self.names), (note,)
 
 
 def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
-    """Columns without a known name that hold nothing but verdicts (or scores)."""
+    """Columns without a known name that hold nothing but verdicts, or numbers where none does or scores are meant."""
     free = [name for name in map(str, frame.columns) if name not in taken and not means_known(name)]
-    return [name for name in free if isinstance(frame[name], pd.Series) and _holds(frame[name], kind)]
+    found = {
+        cells: [name for name in free if isinstance(frame[name], pd.Series) and _holds(frame[name], cells)]
+        for cells in ("verdict", "score")
+    }
+    return found[kind] or found["score"]
 
 
 def _holds(values: pd.Series[Any], kind: str) -> bool:
@@ -75,19 +81,30 @@ def _holds(values: pd.Series[Any], kind: str) -> bool:
     return coded or (not known.empty and set(map(str, known)) <= _WORDS)
 
 
-def looks_wide(frame: pd.DataFrame, name: str, problems: Sequence[Problem]) -> InputError | None:
+def looks_wide(
+    frame: pd.DataFrame, name: str, problems: Sequence[Problem], *, taken: Collection[str] = ()
+) -> InputError | None:
     """The problems of a table without a column of verdicts but several that hold some; None for others."""
     rest = [problem for problem in problems if problem.column not in {"model", "verdict"}]
-    found = _cells(frame, "verdict", ()) if "verdict" not in frame and len(rest) < len(problems) else []
+    found = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
     if len(found) < 2:
         return None
+    cells = "verdict" if _holds(frame[found[0]], "verdict") else "score"
+    each = ("model's", "judge's", "run's")[1 if "model" in frame else 0 :]
+    names = [one.removesuffix("'s") for one in each]
+    # Of numbers, some may be no scores: the option lists them, to be shortened.
+    listed = cells == "score" and len(found) <= MOST_NAMED and "," not in "".join(found)
+    those = f"={','.join(found)}" if listed else ""
+    options = [f"--wide {shlex.quote(f'{cells}:{one}{those}')}" for one in names]
+    ways = ", ".join(f"--wide {cells}:{one} (one {whose})" for one, whose in zip(names, each, strict=True))
     problem = Problem(
         column="verdict",
-        found=f"{len(found)} columns of verdicts in {name}: {', '.join(map(repr, found[:8]))}",
+        found=f"{len(found)} columns of {'verdicts' if cells == 'verdict' else 'numbers'} in {name}: "
+        f"{', '.join(map(repr, found[:MOST_NAMED]))}{', …' if len(found) > MOST_NAMED else ''}",
         allowed="one column of verdicts",
-        fix="Say what each column is: --wide verdict:model (one model's), verdict:judge (one judge's) or verdict:run.",
+        fix=f"Say what each column is: {ways}"
+        + (f"; those of scores alone by {cells}:{names[0]}=A,B." if those else "."),
     )
-    options = tuple(f"--wide verdict:{name}" for name in ("model", "judge", "run"))
     return InputError([*rest, problem], options=options)
 
 

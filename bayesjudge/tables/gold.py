@@ -16,6 +16,12 @@ from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
 
 _WHERE = "labels."
+#: Share of ties from which it matters that they are left out, and what to do then.
+MOST_TIES = 0.05
+_OF_TIES = (
+    ": these are the answers that people find hard, and what is left is easier; have one more person mark them, or "
+    "take one person's labels"
+)
 #: How a probability that cannot be read is repaired.
 PROBABILITY_FIX = "Write the probability with which the answer was chosen to be labelled."
 
@@ -133,19 +139,28 @@ def _rules(named: pd.DataFrame, parts: Mapping[str, tuple[NDArray[Any], pd.Index
 
 
 def _majority(gold: Gold, annotator: pd.Index[Any]) -> Gold:
-    """One label an answer, the majority of its annotators; all marks are kept beside it."""
+    """One label an answer, the majority of its annotators; all marks are kept beside it.
+
+    A tie gives no label, and answers on which people tie are no random sample: past a share of them this is said.
+    """
     columns = {"item": gold.item, **({} if gold.model is None else {"model": gold.model})}
     chance = np.nan if gold.probability is None else gold.probability
     marks = pd.DataFrame(
         {**columns, "annotator": annotator, "label": gold.label, "probability": chance}
     ).drop_duplicates([*columns, "annotator"], ignore_index=True)
     of_answer = marks.groupby(list(columns), sort=False)
-    share = of_answer.agg(label=("label", "mean"), probability=("probability", "first")).reset_index()
+    share = of_answer.agg(
+        label=("label", "mean"), marks=("label", "size"), probability=("probability", "first")
+    ).reset_index()
     ties = int((share["label"] == 0.5).sum())
+    several = share["marks"] > 1
+    differ = f", who differ on {(share['label'] % 1 > 0)[several].mean():.0%} of the answers that several marked"
     share = share[share["label"] != 0.5]
     message = (
-        f"the labels table has {marks['annotator'].nunique()} annotators: methods that take one label an "
-        f"answer take the majority, and leave {ties} answers with a tie unlabelled"
+        f"labels of {marks['annotator'].nunique()} people{differ if several.any() else ''}: "
+        "methods that take one label an answer take the majority"
+        + (f", and leave {ties} answers with a tie unlabelled" if ties else "")
+        + (_OF_TIES if ties > MOST_TIES * len(of_answer) else "")
     )
     return Gold(
         item=pd.Index(share["item"]),

@@ -14,7 +14,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "bradley_terry": [{"order_effect": True}, {"by_group": True}],
     "conditional_panel": [{"pooling": "specific"}],
     "judge_error": [{"pooling": "specific"}],
-    "judge_panel": [{"weights": "specific"}],
+    "judge_panel": [{"weights": "specific"}, {"annotators": "independent"}],
     "judge_temperature": [{"by_group": True}],
     "pointwise_scores": [{"likelihood": "ordinal"}],
 }

@@ -14,8 +14,8 @@ given the votes need not say how judges err. v̄_j is judge j's mean vote, and a
 A formula adds columns of the log, and groups that pool; groups of items have effects ``N(0, s_g)`` of their
 own and by model (kinds.py). The likelihood multiplies over answers, though the labels of one item, or of a
 cluster of items, share more than their votes say: it is a composite likelihood, and what is reported are its
-draws adjusted for that (METHODS 1.9b; population.py). Where several people labelled, each is taken to err at a
-rate of their own and the true label is summed out (likelihood.py).
+draws adjusted for that (METHODS 1.9b; population.py). Where several people labelled, the label is what most of them
+say, or, by option, each errs at a rate of their own and the true label is summed out (likelihood.py).
 """
 
 from __future__ import annotations
@@ -33,7 +33,14 @@ from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
 from bayesjudge.models.judge_panel.kinds import coefficients_in, label_formula, slots
-from bayesjudge.models.judge_panel.priors import EFFECT, GROUP_MODEL_SPREAD, GROUP_SPREAD, OWN_WEIGHT, SLOTS
+from bayesjudge.models.judge_panel.priors import (
+    EFFECT,
+    GROUP_MODEL_SPREAD,
+    GROUP_SPREAD,
+    OF_ANNOTATORS,
+    OWN_WEIGHT,
+    SLOTS,
+)
 from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
 
 
 Weights = Literal["shared", "specific"]
+Annotators = Literal["majority", "independent"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +69,9 @@ class JudgePanel(GenerativeModel):
     formulas : tuple of str
         What moves the label besides the votes: ``("label ~ 1 + length + (1|topic)",)``. Levels of systems,
         ``1 + (1|system)``, are always there. Votes then need ``columns=``.
+    annotators : {"majority", "independent"}
+        Where several people labelled: the label is what most of them say (majority, the default), or a truth that
+        each misses at a rate of their own, independently of the others (independent).
 
     Examples
     --------
@@ -71,18 +82,22 @@ class JudgePanel(GenerativeModel):
     weights: Weights = "shared"
     votes: Scale = "binary"
     formulas: tuple[str, ...] = ()
+    annotators: Annotators = "majority"
 
     exchangeable = ("z_model", "z_weight", "z_own_weight", "z_label", "z_annotator")
 
     def __post_init__(self) -> None:
         require_choice("weights", self.weights, get_args(Weights))
         require_choice("votes", self.votes, get_args(Scale))
+        require_choice("annotators", self.annotators, get_args(Annotators))
         label_formula(self.formulas)
 
     @property
     def priors(self) -> Mapping[str, Slot]:
-        """Of levels, of what votes are worth, of groups and of people's marks; unused where there are none."""
-        plain = {name: slot for name, slot in SLOTS.items() if self.weights == "specific" or name != OWN_WEIGHT}
+        """Of levels, of what votes are worth, of groups and of people's marks, as far as options have them."""
+        without = set() if self.weights == "specific" else {OWN_WEIGHT}
+        without |= set() if self.annotators == "independent" else {*OF_ANNOTATORS}
+        plain = {name: slot for name, slot in SLOTS.items() if name not in without}
         return {**plain, **slots(self.formulas, EFFECT, GROUP_SPREAD, GROUP_MODEL_SPREAD)}
 
     @property
@@ -93,6 +108,7 @@ class JudgePanel(GenerativeModel):
     def prepare(self, table: Verdicts | PanelVotes) -> Data:
         """Labelled items, and every answer (or pattern of votes) to predict."""
         votes = table if isinstance(table, PanelVotes) else panel_votes(table, columns=columns_named(self.formulas))
+        votes = votes if self.annotators == "independent" else votes.majority()
         return judge_panel_data.prepare(votes, scale=self.votes, formulas=self.formulas)
 
     def numpyro(self, data: Data) -> None:

@@ -11,6 +11,8 @@ from bayesjudge.priors.slot import PROBABILITY
 _LOGIT, _BETTER = "logits", "answers that judges like may be better or worse than their votes suggest"
 #: Of how far a judge's vote means different things for different models.
 OWN_WEIGHT = "own_weight_spread"
+#: Of annotators who each miss the truth at a rate of their own.
+OF_ANNOTATORS = ("annotator_accuracy", "annotator_spread")
 SLOTS: Mapping[str, Slot] = {
     "intercept": Slot("Normal(0, 1.5)", _LOGIT, "of an answer with average votes"),
     "model_spread": Slot(

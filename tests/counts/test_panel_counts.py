@@ -101,6 +101,11 @@ def test_each_annotators_marks_are_kept_and_their_mean_is_the_label() -> None:
     assert votes.marks[0, 0].tolist() == [1, 0, 1]
     np.testing.assert_allclose(votes.label[:2, 0], [2 / 3, 0.5])
     assert votes.annotations[:, 0].tolist() == [3, 2, 0]
+    most = votes.majority()
+    assert most.marks is None
+    np.testing.assert_array_equal(most.label[:, 0], [1, np.nan, np.nan])
+    assert most.annotations[:, 0].tolist() == [3, 0, 0]
+    assert most.majority() is most
     hidden = votes.with_labels_of(np.array([False, True, True]))
     assert hidden.marks is not None
     assert (hidden.marks[0] == -1).all()

@@ -99,6 +99,8 @@ def _marked(votes: PanelVotes, annotators: int = 3, error: float = 0.1) -> Panel
     )
 
 
+#: Each annotator errs at a rate of their own.
+INDEPENDENT = JudgePanel(annotators="independent")
 OPTIONS = {
     "default": (JudgePanel(), {}),
     "specific": (JudgePanel(weights="specific"), {"groups": 2}),
@@ -115,7 +117,7 @@ def test_the_same_density_in_both_languages(option: str, same_density: Callable[
 
 
 def test_the_same_density_with_several_annotators(same_density: Callable[..., None]) -> None:
-    same_density(JudgePanel(), JudgePanel().prepare(_marked(_panel())), points=25)
+    same_density(INDEPENDENT, INDEPENDENT.prepare(_marked(_panel())), points=25)
 
 
 def _effect(z: Any, spread: Any, mean: Any, data: Data, name: str) -> Any:
@@ -268,7 +270,7 @@ def _flat(found: Any) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("option", ["default", "specific", "marks", "weights"])
 def test_h_and_v_are_those_of_the_likelihood(option: str, cluster: int) -> None:
     """H is minus the Hessian of the log likelihood of the labels, V* from the gradients of items or clusters."""
-    model = JudgePanel(weights="specific" if option == "specific" else "shared")
+    model = INDEPENDENT if option == "marks" else JudgePanel(weights="specific" if option == "specific" else "shared")
     votes = _panel(groups=2, cluster=cluster)
     if option == "weights":
         chance = np.linspace(0.2, 0.8, votes.label.size).reshape(votes.label.shape)
@@ -421,7 +423,7 @@ def test_patterns_of_votes_give_what_all_answers_give(
 
 def test_marks_that_differ_leave_these_items_uncertain() -> None:
     """All answers marked: one annotator's labels leave nothing open, marks that differ leave a little."""
-    votes, model = _labels(_panel()), JudgePanel()
+    votes, model = _labels(_panel()), INDEPENDENT
     data = model.prepare(_marked(votes, error=0.2))
     drawn = _prior_draws(model, data)
     draws = drawn.assign(annotator_mean=0 * drawn["annotator_mean"] + 2.5)
@@ -439,8 +441,30 @@ def test_marks_that_differ_leave_these_items_uncertain() -> None:
     np.testing.assert_allclose(known, np.broadcast_to(votes.label.mean(axis=0), known.shape))
 
 
+def test_by_default_the_label_is_what_most_annotators_say() -> None:
+    """Every answer marked by four people who err at random: the labels known are majorities, and ties are none."""
+    votes = _marked(_labels(_panel()), annotators=4, error=0.3)
+    said = JudgePanel().prepare(votes)
+    assert said.observed == "label"
+    decided = np.isfinite(votes.label) & (votes.label != 0.5)
+    assert 0 < decided.sum() < decided.size
+    assert len(said["label"]) == decided.sum()
+    np.testing.assert_array_equal(said["label"], votes.label[decided] > 0.5)
+    plain = replace(
+        votes,
+        label=np.where(decided, votes.label > 0.5, np.nan),
+        annotations=np.where(decided, 1, 0),
+        annotators=(),
+        marks=None,
+    )
+    for name, array in JudgePanel().prepare(plain).arrays.items():
+        np.testing.assert_array_equal(array, said[name], err_msg=name)
+    with pytest.raises(UsageError, match="no prior 'annotator_accuracy'"):
+        JudgePanel().with_priors(annotator_accuracy="Beta(9, 1)")
+
+
 def test_statistics_of_marks_are_those_of_their_majority() -> None:
-    model, votes = JudgePanel(), _panel()
+    model, votes = INDEPENDENT, _panel()
     data, plain = model.prepare(_marked(votes, error=0.0)), model.prepare(votes)
     for name, statistic in model.statistics.items():
         if not name.startswith("marks"):

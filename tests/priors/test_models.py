@@ -79,7 +79,7 @@ CASES: list[tuple[GenerativeModel, Callable[[], Any]]] = [
         lambda: simulate_scores(seed=6, responses=8, trials=3, rounded=True).scores,
     ),
     (RepeatedTrials(), _everything_tried),
-    (JudgePanel(weights="specific"), _marked_panel),
+    (JudgePanel(weights="specific", annotators="independent"), _marked_panel),
     (VerdictAgreement(), _pairs_of_models),
 ]
 

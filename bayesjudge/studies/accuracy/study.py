@@ -219,7 +219,8 @@ def _votes(table: Any, counts: VerdictCounts, judges: Sequence[str], options: Ac
         return None
     columns = columns_named(options.formulas_of(LABEL))
     found = panel_votes(table, group_by=options.group, cluster=options.cluster, columns=columns)
-    return found.for_judges(judges)
+    # One label an answer for every method, as where one judge is asked about.
+    return found.for_judges(judges).majority()
 
 
 def _own_formula(options: AccuracyOptions) -> list[str]:

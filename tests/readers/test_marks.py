@@ -1,0 +1,141 @@
+"""Several people's labels in columns, grades of a second file by its own column, and tables of scores side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers import read_verdicts
+from bayesjudge.readers.inspection import inspect_source
+
+#: Two models' answers to two stories, scored by two judges and graded by three people, one cell empty.
+SCORED = pd.DataFrame(
+    {
+        "story": [1, 2, 1, 2],
+        "model": ["x", "x", "y", "y"],
+        "gpt-4": [4.5, 2, 3, 1],
+        "claude": [5, 2.5, 1, 2],
+        "Human 1": [5, 1, 4, 2],
+        "Human 2": [4, 4, 1, 2],
+        "Human 3": [3, 2, 4, None],
+    }
+)
+NAMED = SCORED.rename(columns={"story": "item", "gpt-4": "score"}).drop(columns="claude")
+SAID = {"threshold": "3", "label": "Human *=3,4,5"}
+
+
+def _labels(frame: pd.DataFrame) -> list[object]:
+    return [None if pd.isna(label) else int(label) for label in frame["label"]]
+
+
+@pytest.mark.parametrize("label", ["Human *=3,4,5", "Human 1, Human 2,Human 3=3,4,5", "Human *"])
+def test_a_column_a_person_is_a_table_of_marks(label: str) -> None:
+    table = read_verdicts(NAMED, threshold="3", label=label)
+    assert table.frame["verdict"].tolist() == [1, 0, 1, 0]
+    # Majorities by hand: 111, 010, 101 and 00 with an empty cell.
+    assert _labels(table.frame) == [1, 0, 1, 0]
+    assert table.annotations is not None
+    assert len(table.annotations) == 11
+    assert set(table.annotations["annotator"]) == {"Human 1", "Human 2", "Human 3"}
+    assert not {"Human 1", "Human 2", "Human 3"} & set(table.frame.columns)
+    assert any("labels of 3 people, who differ on 50% of the answers" in text for text in table.warnings)
+
+
+def test_ties_leave_no_label_and_many_are_a_warning() -> None:
+    table = read_verdicts(NAMED, threshold="3", label="Human 1,Human 2=3,4,5")
+    assert _labels(table.frame) == [1, None, None, 0]
+    assert any(
+        "2 answers with a tie unlabelled: these are the answers that people find hard" in w for w in table.warnings
+    )
+
+
+def test_marks_come_once_where_judges_are_unfolded() -> None:
+    table = read_verdicts(
+        SCORED.rename(columns={"story": "item"}), threshold="3", label="Human *", wide="verdict:judge=gpt-4,claude"
+    )
+    assert len(table) == 8
+    assert set(table.frame["judge"]) == {"gpt-4", "claude"}
+    assert table.annotations is not None
+    assert len(table.annotations) == 11
+
+
+def test_a_second_files_columns_are_people_too(tmp_path: Path) -> None:
+    people = [name for name in NAMED if name.startswith("Human")]
+    NAMED[["item", "model", *people]].rename(columns={"item": "qid"}).to_csv(tmp_path / "marks.csv", index=False)
+    table = read_verdicts(NAMED.drop(columns=people), labels=tmp_path / "marks.csv", **SAID)
+    assert _labels(table.frame) == [1, 0, 1, 0]
+    one = read_verdicts(NAMED.drop(columns=people), labels=tmp_path / "marks.csv", threshold="3", label="Human 2=4")
+    assert _labels(one.frame) == [1, 1, 0, 0]
+    assert one.annotations is None
+
+
+def test_a_column_of_the_second_file_alone_is_its_label() -> None:
+    """The log has no such column: it was asked for one."""
+    log, grades = NAMED[["item", "model", "score"]], NAMED[["item", "model"]].assign(grade=[3, 1, 2, 1])
+    table = read_verdicts(log, labels=grades, threshold="3", label="grade=2,3")
+    assert _labels(table.frame) == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("label", "error", "said"),
+    [
+        ("Human 1,Human 4", UsageError, "--label: no column 'Human 4' in the table; it has"),
+        ("Humna *", UsageError, r"no column 'Humna \*' to use as 'label'"),
+        ("Human *=", InputError, r"grades 1, 2, 3, 4, 5 in the table.*--label 'Human 1,Human 2,Human 3=2,3,4,5'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(label: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        read_verdicts(NAMED.assign(score=[1, 0, 1, 0]), label=label)
+
+
+def test_a_mark_that_is_none_is_named_with_its_row() -> None:
+    frame = NAMED.assign(score=[1, 0, 1, 0]).astype(object)
+    for name in ("Human 1", "Human 2", "Human 3"):
+        frame[name] = ["yes", "no", "maybe" if name == "Human 2" else "no", "yes"]
+    with pytest.raises(InputError, match=r"column 'Human 2', row 3: found 'maybe'"):
+        read_verdicts(frame, label="Human *")
+
+
+def test_one_command_is_offered_for_scores_and_people_side_by_side(tmp_path: Path) -> None:
+    """Nothing has a known name but the models: every step is asked for, and what is offered works as typed."""
+    path = tmp_path / "wide.csv"
+    pd.concat([SCORED, SCORED.assign(story=SCORED["story"] + 2)]).to_csv(path, index=False)
+    found = inspect_source(path).questions["accuracy"].commands
+    first = "--column item=story --label 'Human 1,Human 2,Human 3=2,3,4,5' --wide score:judge=gpt-4,claude"
+    assert [one.startswith(f"bayesjudge accuracy {path} {first} --threshold ") for one in found] == [True] * len(found)
+    # What the first command says is read.
+    bound = found[0].rpartition(" ")[2].strip("'")
+    table = read_verdicts(
+        path,
+        columns={"item": "story"},
+        label="Human 1,Human 2,Human 3=2,3,4,5",
+        wide="score:judge=gpt-4,claude",
+        threshold=bound,
+    )
+    assert len(table) == 16
+
+
+def test_the_items_are_the_column_that_each_model_has_once() -> None:
+    frame = SCORED[["story", "model"]].assign(verdict=[1, 0, 1, 1], topic=["p", "p", "q", "q"])
+    with pytest.raises(InputError, match="Each model has every value of 'story' once: --column item=story") as caught:
+        read_verdicts(frame)
+    assert caught.value.options == ("--column item=story",)
+    # A value that a model has twice is no item, and neither is one that only one model has.
+    for other in (frame.assign(story=1), frame.assign(story=[1, 2, 3, 4])):
+        with pytest.raises(InputError) as none:
+            read_verdicts(other)
+        assert not none.value.options
+
+
+@pytest.mark.parametrize("bound", [1 / 3, 2 / 3, 8 / 3])
+def test_a_threshold_that_is_offered_is_reached_by_its_score(bound: float) -> None:
+    scores = pd.DataFrame({"item": [1, 2, 3], "model": "x", "score": [0.1, bound, bound]})
+    with pytest.raises(InputError) as caught:
+        read_verdicts(scores)
+    (option,) = caught.value.options
+    passed = read_verdicts(scores, threshold=option.removeprefix("--threshold ").strip("'")).frame["verdict"]
+    assert passed.tolist() == [0, 1, 1]
