@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Draws by estimand; see `quantity`. Not one data set: what takes long to derive is derived from fewer draws.
 type Quantities = Mapping[Any, xr.DataArray]
+#: By how much of its width the interval of an accuracy grows at most to reach 0 or 1: without a wrong label a posterior
+#: falls off from 1, exponentially lacks .007 of the width and a gamma of shape 3 lacks .09.
+_NEARLY = 0.1
 #: Name of the group of all items, where ``group`` is an axis.
 EVERYWHERE = ""
 
@@ -31,6 +34,7 @@ def quantity(
     n: Mapping[str, float] | None = None,
     note: str | Mapping[str, str] = "",
     reach: Mapping[str, tuple[float, float]] | None = None,
+    within: float = np.inf,
 ) -> xr.DataArray:
     """Draws of an estimand, with the other columns of its rows as attributes.
 
@@ -42,8 +46,9 @@ def quantity(
     note: Of every unit, or of each (named as in ``n``).
     reach: What the lower limit of a unit (named as in ``n``) is at most and the upper at least, unless its draws are
         all alike.
+    within: By how much of its width an interval grows at most to reach that; where more is lacking it stays.
     """
-    says = {"signed": signed, "headline": headline, "margin": margin, "note": note}
+    says = {"signed": signed, "headline": headline, "margin": margin, "note": note, "within": within}
     return draws.assign_attrs(says | {"n": n or {}, "reach": reach or {}})
 
 
@@ -54,12 +59,32 @@ def accuracy_quantities(
     population: Population = "superpopulation",
     note: str | Mapping[str, str] = "",
     quality: Quantities | None = None,
+    labels: Mapping[str, tuple[float, float]] | None = None,
 ) -> dict[Any, xr.DataArray]:
-    """Every model's accuracy and every difference, named by their population; ``quality`` between."""
+    """Every model's accuracy and every difference, named by their population; ``quality`` between.
+
+    labels: How many labels say wrong, and right, of each unit (named as in ``n``). Of a model without a wrong one the
+        interval reaches 1, if it nearly does: an equal-tailed one never holds a truth of exactly 1.
+    """
     accuracy, difference = (estimand_of(name, population) for name in ("accuracy", "difference"))
     says: dict[str, Any] = {"n": n, "note": note, "headline": population == "superpopulation"}
     gaps = quantity(differences(theta, "system"), signed=True, **says)
-    return {accuracy: quantity(theta, **says), **(quality or {}), difference: gaps}
+    found = quantity(theta, reach=reached(labels or {}), within=_NEARLY, **says)
+    return {accuracy: found, **(quality or {}), difference: gaps}
+
+
+def reached(counts: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """What limits of shares reach, of which so many cases fell against and for: 1 with none against, 0 with none for.
+
+    Examples
+    --------
+    >>> reached({"x": (0, 9), "y": (9, 0), "z": (1, 8)})
+    {'x': (inf, 1.0), 'y': (0.0, -inf), 'z': (inf, -inf)}
+    """
+    return {
+        name: (0.0 if against > 0 and for_it < 1e-9 else np.inf, 1.0 if for_it > 0 and against < 1e-9 else -np.inf)
+        for name, (against, for_it) in counts.items()
+    }
 
 
 def headline(quantities: Quantities) -> dict[str, xr.DataArray]:
@@ -159,9 +184,11 @@ def _words(row: Mapping[str, Any], key: str, says: Mapping[Any, Any]) -> dict[st
     found = {"n": says.get("n", {}).get(key, np.nan)}
     found["note"] = note if isinstance(note, str) else note.get(key, note.get(row["unit"], ""))
     # A posterior that is sure of a rate, but for rounding, is left as it is.
-    if row["upper"] - row["lower"] > 1e-12:
+    if (width := row["upper"] - row["lower"]) > 1e-12:
         low, high = says.get("reach", {}).get(key, (np.inf, -np.inf))
-        found |= {"lower": min(row["lower"], low), "upper": max(row["upper"], high)}
+        most = says.get("within", np.inf) * width
+        found |= {"lower": min(row["lower"], low)} if row["lower"] - low <= most else {}
+        found |= {"upper": max(row["upper"], high)} if high - row["upper"] <= most else {}
     return found
 
 

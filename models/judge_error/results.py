@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population
-from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities
+from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, reached
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.verdict_channel import quality_quantities
 from bayesjudge.models.judge_error.adjustment import RATES
@@ -107,10 +107,12 @@ def quantities(
     """
     every, of_models = quality(rates, data), quality(_of_models(rates, data), data)
     by_model = {name: _with_groups(draws, every[name], data) for name, draws in of_models.items()}
-    rates_reached = {name: _reach(data, *cells) for name, cells in _HITS_AND_MISSES.items()}
-    judges = quality_quantities(by_model, n=data.units, reach=rates_reached)
+    # A rate whose labels show no error has an interval that reaches 1, one of errors alone 0.
+    reach = {name: reached(_labels(data, *cells)) for name, cells in _MISSES_AND_HITS.items()}
+    judges = quality_quantities(by_model, n=data.units, reach=reach)
     accuracies = _with_groups(overall(theta, data), theta, data)
-    return accuracy_quantities(accuracies, n=data.units, population=population, quality=judges)
+    labels = _labels(data, (2, 3), (4, 5))
+    return accuracy_quantities(accuracies, n=data.units, population=population, quality=judges, labels=labels)
 
 
 def _with_groups(total: xr.DataArray, units: xr.DataArray, data: Data) -> xr.DataArray:
@@ -123,23 +125,18 @@ def _with_groups(total: xr.DataArray, units: xr.DataArray, data: Data) -> xr.Dat
     return xr.concat(parts, dim="group").assign_coords(group=[EVERYWHERE, *data.coords["group"]])
 
 
-#: Cells of labelled answers on which the judge is right, and wrong, by the rate they inform.
-_HITS_AND_MISSES = {"sensitivity": (5, 4), "specificity": (2, 3)}
+#: Cells of labelled answers on which the judge is wrong, and right, by the rate they inform.
+_MISSES_AND_HITS = {"sensitivity": ((4,), (5,)), "specificity": ((3,), (2,))}
 
 
-def _reach(data: Data, hit: int, miss: int) -> dict[str, tuple[float, float]]:
-    """A rate whose labels show no error has an interval that reaches 1, one of errors alone 0.
-
-    An equal-tailed interval never holds a truth of exactly 1, and judges have such.
-    """
+def _labels(data: Data, against: tuple[int, ...], for_it: tuple[int, ...]) -> dict[str, tuple[float, float]]:
+    """How many labelled answers of a model, and of it within a group, are in these cells."""
     models, groups = data.coords["system"], data.coords["group"]
-    n = np.asarray(data["n"], dtype=float).reshape(len(models), len(groups), len(CELLS))[..., [hit, miss]]
+    n = np.asarray(data["n"], dtype=float).reshape(len(models), len(groups), len(CELLS))
+    n = np.stack([n[..., list(cells)].sum(axis=-1) for cells in (against, for_it)], axis=-1)
     parts = dict(zip(models, n.sum(axis=1), strict=True))
     parts |= {f"{m} | {g}": n[i, k] for i, m in enumerate(models) for k, g in enumerate(groups)}
-    return {
-        name: (0.0 if misses > 0 and hits < 1e-9 else np.inf, 1.0 if hits > 0 and misses < 1e-9 else -np.inf)
-        for name, (hits, misses) in parts.items()
-    }
+    return {str(name): (float(no), float(yes)) for name, (no, yes) in parts.items()}
 
 
 def overall(theta: xr.DataArray, data: Data) -> xr.DataArray:

@@ -37,11 +37,12 @@ def quantities(posterior: xr.Dataset, data: Data, *, populations: Sequence[Popul
     everywhere = _of_labels(data)
     notes = _of_models(everywhere, data)
     found, accuracies = adjusted(posterior, data), dict[Any, xr.DataArray]()
+    labels = _labels_by_model(data)
     for population in populations:
         theta, by_group = accuracy_draws(found, data, population=population)
         if by_group.sizes["group"]:
             theta = xr.concat([theta.expand_dims(group=[EVERYWHERE]), by_group], dim="group")
-        accuracies |= accuracy_quantities(theta, n=data.units, population=population, note=notes)
+        accuracies |= accuracy_quantities(theta, n=data.units, population=population, note=notes, labels=labels)
     votes = {judge: data.units[f"votes:{judge}"] for judge in data.coords["judge"]}
     silent = {
         judge: "; ".join([*everywhere, *([] if n else ["it never voted: this is the prior"])])
@@ -77,6 +78,19 @@ def judge_weights(found: xr.Dataset) -> xr.DataArray:
     """
     weight = found["weight"]
     return weight.mean("system") if "system" in weight.dims else weight
+
+
+def _labels_by_model(data: Data) -> dict[str, tuple[float, float]]:
+    """How many labels say wrong, and right, of each model; of several people's marks, none is certain."""
+    if data.facts["annotators"]:
+        return {}
+    label, system = np.asarray(data["label"]), np.asarray(data["kind_system"])[np.asarray(data["answer_kind"])]
+    known = np.asarray(data["answer_n"]) > 0
+    return {
+        str(model): (float((mine & (label == 0)).sum()), float((mine & (label == 1)).sum()))
+        for k, model in enumerate(data.coords["system"])
+        for mine in [known & (system == k)]
+    }
 
 
 def _of_labels(data: Data) -> list[str]:

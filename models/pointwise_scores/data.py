@@ -33,7 +33,7 @@ def gaussian_data(counts: ScoreCounts, formulas: Sequence[Formula] = ()) -> Data
     mean[target, block], n[target, block] = counts.cells.mean, counts.cells.n
     squares = np.array([_squares(counts, pair) for pair in blocks])
     if not squares[:, 2].sum():
-        raise UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response)")
+        raise _nothing_repeated(counts)
     location, scale = _units(counts.cells)
     arrays = {
         "mean": mean,
@@ -73,7 +73,7 @@ def ordinal_data(counts: ScoreCounts, formulas: Sequence[Formula] = ()) -> Data:
             "use likelihood='gaussian'"
         )
     if counts.cells.n.max() < 2:
-        raise UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response)")
+        raise _nothing_repeated(counts)
     blocks, block, targets, target = _codes(counts)
     named = _named(counts, blocks)
     added = added_to(named["block_judge"], _columns(counts, formulas), formulas, axis="response")
@@ -115,6 +115,12 @@ def ordinal_data(counts: ScoreCounts, formulas: Sequence[Formula] = ()) -> Data:
         facts=added.facts,
         units=_sizes(block, counts, blocks),
     )
+
+
+def _nothing_repeated(counts: ScoreCounts) -> UsageError:
+    several = len({one.prompt for one in counts.conditions}) > 1
+    each = ", or, where each prompt is to count as one repetition, --column trial=prompt" if several else ""
+    return UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response){each}")
 
 
 def _columns(counts: ScoreCounts, formulas: Sequence[Formula]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from scipy import stats
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_counts, simulate_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Nuts, fit
+from bayesjudge.inference import Hmc, Nuts, fit
 from bayesjudge.inference.engines.starts import find_starts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
@@ -279,6 +279,16 @@ def test_a_rate_without_errors_among_the_labels_reaches_one() -> None:
     assert rows.loc["specificity", "lower"] == 0.0
     assert rows.loc["sensitivity", "lower"] > 0
     assert rows.loc["specificity", "upper"] < 1
+
+
+def test_a_model_that_is_always_right_has_an_accuracy_of_one_in_its_interval() -> None:
+    """All of one model's labels are right, and the judge says so of its other answers; the other model errs."""
+    cells = {(0, 1, 1): 30, (0, -1, 1): 60, (1, 1, 1): 12, (1, 1, 0): 2, (1, 0, 0): 10, (1, 0, 1): 6, (1, -1, 1): 60}
+    rows = fit(JudgeError(), _counts(cells, models=2), engine=Hmc(draws=300, tune=200)).estimates().frame
+    rows = rows[rows["estimand"] == "accuracy"].set_index("unit")
+    assert rows.loc["a", "upper"] == 1.0
+    assert rows.loc["a", "lower"] < rows.loc["a", "point"] < 1
+    assert rows.loc["b", "upper"] < 1
 
 
 @pytest.mark.parametrize(("options", "hint"), [({"pooling": "some"}, "partial"), ({"labels": "chosen"}, "enriched")])

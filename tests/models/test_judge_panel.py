@@ -463,6 +463,16 @@ def test_by_default_the_label_is_what_most_annotators_say() -> None:
         JudgePanel().with_priors(annotator_accuracy="Beta(9, 1)")
 
 
+def test_a_model_that_is_always_right_has_an_accuracy_of_one_in_its_interval() -> None:
+    votes = _labels(_panel(items=80, models=2))
+    always = replace(votes, label=np.where(np.arange(2) == 0, 1.0, votes.label))
+    rows = fit(JudgePanel(), always, engine=Hmc(draws=200, tune=200)).estimates().frame
+    rows = rows[rows["estimand"] == "accuracy"].set_index("unit")
+    assert rows.loc["m0", "upper"] == 1.0
+    assert rows.loc["m0", "lower"] < rows.loc["m0", "point"] < 1
+    assert rows.loc["m1", "upper"] < 1
+
+
 def test_statistics_of_marks_are_those_of_their_majority() -> None:
     model, votes = INDEPENDENT, _panel()
     data, plain = model.prepare(_marked(votes, error=0.0)), model.prepare(votes)

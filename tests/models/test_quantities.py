@@ -11,7 +11,7 @@ import xarray as xr
 from scipy.stats import norm
 
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates.posterior import EVERYWHERE, estimates_of, headline, quantity
+from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, estimates_of, headline, quantity
 from bayesjudge.model import Data, GenerativeModel, GivesTrust, Model, find_model, lacks
 
 RNG = np.random.default_rng(1)
@@ -57,7 +57,25 @@ def test_a_limit_reaches_what_it_must_unless_all_draws_are_alike() -> None:
     rate[..., 1] = 0.5
     found = _rows(sensitivity=quantity(rate, reach=dict.fromkeys(("a", "b"), (np.inf, 1.0))))
     assert found["upper"].tolist() == [1.0, 0.5]
-    assert found["lower"].iloc[0] == np.quantile(rate[..., 0], 0.05)
+    assert found["lower"].iloc[0] == pytest.approx(np.quantile(rate[..., 0], 0.05), rel=1e-12)
+
+
+def test_an_accuracy_without_a_wrong_label_reaches_one_if_it_nearly_does() -> None:
+    """θ ~ Beta(21, 1) after 20 right labels; Beta(40, 10) where verdicts without labels say that some are wrong."""
+    near, far = RNG.beta(21, 1, size=(2, 2000)), RNG.beta(40, 10, size=(2, 2000))
+    theta = xr.DataArray(
+        np.stack([near, far, near, 1 - near], axis=-1),
+        dims=("chain", "draw", "system"),
+        coords={"system": ["near", "far", "one wrong", "none right"]},
+    )
+    labels = {"near": (0, 20), "far": (0, 5), "one wrong": (1, 19), "none right": (20, 0)}
+    found = _rows(**accuracy_quantities(theta, n={}, labels=labels))
+    rows = found[found["estimand"] == "accuracy"].set_index("unit")
+    assert rows.loc["near", "upper"] == 1.0
+    assert rows.loc["near", "lower"] == pytest.approx(np.quantile(near, 0.05), rel=1e-12)
+    assert rows.loc["far", "upper"] == pytest.approx(np.quantile(far, 0.95), rel=1e-12)
+    assert rows.loc["one wrong", "upper"] == pytest.approx(np.quantile(near, 0.95), rel=1e-12)
+    assert rows.loc["none right", "lower"] == 0.0
 
 
 def test_a_margin_is_the_half_width_of_a_normal_interval() -> None:

@@ -257,8 +257,13 @@ def test_many_cells_are_said_to_take_long(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_scores_alone_must_be_repeated() -> None:
     once = scores(items=3).drop_duplicates(["item", "judge", "response"])
-    with pytest.raises(bj.UsageError, match="scored twice"):
+    with pytest.raises(bj.UsageError, match="scored twice") as caught:
         reliability(scores=once)
+    assert "--column trial=prompt" not in str(caught.value)
+    # Where each prompt gave one score, prompts may be the repetitions.
+    prompts = pd.concat([once.assign(prompt=name, run=0) for name in ("short", "long")])
+    with pytest.raises(bj.UsageError, match=r"scored twice.*, or, .* --column trial=prompt"):
+        reliability(scores=prompts)
     with pytest.raises(bj.UsageError, match="is not one of gaussian"):
         reliability(comparisons(items=2), likelihood="poisson")  # type: ignore[arg-type]  # what a user may do
 
