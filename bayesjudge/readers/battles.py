@@ -11,6 +11,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, reference_answers
 from bayesjudge.readers.items import of_log, read_items, with_items
+from bayesjudge.readers.marks import one_vote_a_row
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
@@ -74,7 +75,7 @@ def read_battles(
     warnings: tuple[str, ...] = ()
     read = read_parts(source, reading, taken=[*(columns or {}).values(), *(judges or ())])
     for part in (to_battles(one, mapped=columns or ()) for one in read):
-        one, notes = _named(part, of_log(part.frame, columns, items), judges)
+        one, notes = _named(*one_vote_a_row(part, of_log(part.frame, columns, items), "human"), judges)
         parts.append(one)
         warnings += one.notes + notes
     log = pd.concat([part.frame for part in parts], ignore_index=True)

@@ -46,6 +46,7 @@ _HUMAN = [
     "human_score",
 ]
 _ANY_HUMAN = "human_*"
+_VOTERS = ["human_id", "voter_id", "annotator_id", "user_id", "rater_id"]
 
 #: Ways to choose among columns that could be meant, of which a message names as many.
 MOST_WAYS = 4
@@ -165,7 +166,7 @@ BATTLE_ALIASES: Aliases = {
     "prob_a": (["p_a", "prob_model_a", "win_prob_a", "probability_a"], []),
     "order": (["presentation_order", "presentation"], []),
     "run": VERDICT_ALIASES["run"],
-    "voter": (["human_id", "voter_id", "annotator_id", "user_id", "rater_id"], []),
+    "voter": (_VOTERS, []),
     "length_a": (["len_a", "tokens_a", "n_tokens_a"], []),
     "length_b": (["len_b", "tokens_b", "n_tokens_b"], []),
 }
@@ -193,6 +194,7 @@ PAIR_ALIASES: Aliases = {
     "attack": (["attack_type", "perturbation"], []),
     "question": (["question_id", "prompt_id"], []),
     "category": (["question_type", "task_category", "subset", "domain"], ["task", "subject"]),
+    "voter": (_VOTERS, []),
     "order": (["presentation_order", "position", "response_order"], []),
     "flip": (["order_flip", "flipped"], []),
     "length_a": (["len_a"], []),
@@ -297,6 +299,18 @@ def means_any(found: Iterable[str], names: Sequence[str]) -> bool:
     return any(_means(_folded(column), names) for column in found)
 
 
+def named_like(columns: Sequence[str], name: str) -> list[str]:
+    """The columns that are or may be a battle's ``voter``, or ``human``.
+
+    Examples
+    --------
+    >>> named_like(["Human ID", "human_vote", "judge"], "voter")
+    ['Human ID']
+    """
+    strong, weak = BATTLE_ALIASES[name]
+    return _matching(columns, [name, *strong, *weak, *(["human_prefers"] if name == "human" else [])])
+
+
 def means_known(name: str) -> bool:
     """Whether a column's name means something to any question, or a reference answer.
 
@@ -338,14 +352,20 @@ def _each(problems: Mapping[str, Sequence[str]], people: bool) -> list[str]:
         " ".join(f"--column {shlex.quote(f'{name}={column}')}" for name, column in zip(problems, way, strict=True))
         for way in ways
     ]
-    if not people or problems.keys() != {"label"}:
+    if not people or len(problems) != 1 or not problems.keys() <= _SAID_BY_PEOPLE:
         return options
-    numbered = len({re.sub(r"\d+", "", name) for name in problems["label"]}) == 1
-    return [_all_people(problems["label"]), *options] if numbered else [*options, _all_people(problems["label"])]
+    ((name, found),) = problems.items()
+    numbered = len({re.sub(r"\d+", "", column) for column in found}) == 1
+    return [_all_people(name, found), *options] if numbered else [*options, _all_people(name, found)]
 
 
-def _all_people(columns: Sequence[str]) -> str:
-    return f"--label {shlex.quote(','.join(columns))}"
+#: What people say, of which a table may have a column a person.
+_SAID_BY_PEOPLE = frozenset({"label", "human", "human_prefers"})
+
+
+def _all_people(name: str, columns: Sequence[str]) -> str:
+    listed = ",".join(columns)
+    return f"--label {shlex.quote(listed)}" if name == "label" else f"--column {shlex.quote(f'{name}={listed}')}"
 
 
 def _ambiguous(name: str, candidates: Sequence[str], people: bool) -> Problem:
@@ -354,5 +374,9 @@ def _ambiguous(name: str, candidates: Sequence[str], people: bool) -> Problem:
         found=f"{len(candidates)} columns that could be meant: {', '.join(map(repr, candidates))}",
         allowed=f"one column for {name!r}",
         fix=f"Say which: columns={{{name!r}: {candidates[0]!r}}}, or --column {name}={candidates[0]}."
-        + (f" Where each is one person's: {_all_people(candidates)}." if people and name == "label" else ""),
+        + (
+            f" Where each is one person's: {_all_people(name, candidates)}."
+            if people and name in _SAID_BY_PEOPLE
+            else ""
+        ),
     )

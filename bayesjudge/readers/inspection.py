@@ -69,7 +69,9 @@ def inspect_source(
     """Read a file once, with labels from a second one, and try every question's reader on it."""
     parts = read_parts(source, Reading(**choices), taken=(columns or {}).values())
     asked = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts)
-    tables = [table for _, found in asked.values() for table in found]
+    # Repeated verdicts last: they leave out what people said.
+    ordered = sorted(asked.items(), key=lambda one: one[0] == "reliability")
+    tables = [table for _, (_, found) in ordered for table in found]
     frames = [part.frame for part in parts] if parts[0].tool else [table.frame for table in tables[:1]]
     frame = pd.concat(frames or [named_rows(part, columns) for part in parts])
     tool = parts[0].tool

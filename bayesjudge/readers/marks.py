@@ -1,15 +1,19 @@
-"""Labels of several people side by side, a column each, as a table of one row a mark."""
+"""What several people said, where each has a column or rows of their own: one row a mark, a judge's verdict once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers.column_names import listed_columns
+from bayesjudge.readers.column_names import listed_columns, named_like
+from bayesjudge.readers.filters import ROW
+from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.single import labels_meaning_yes
+from bayesjudge.readers.wide import unfolded
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.schema import broken_rules, readable
 
@@ -34,6 +38,43 @@ def label_columns(columns: Iterable[str], name: str, reading: Reading) -> tuple[
     if found and lost:
         raise UsageError(f"--label: no column {lost[0]!r} in {name}; it has {columns}")
     return found
+
+
+def one_vote_a_row(part: Part, columns: Mapping[str, str], name: str) -> tuple[Part, dict[str, str]]:
+    """Comparisons with a column a person, as ``columns`` lists them for ``name``: one row a vote, with ``voter``.
+
+    Votes of one row are on one battle, also where nothing names it.
+    """
+    listed, there = columns.get(name, ""), list(map(str, part.frame.columns))
+    people, lost = ((), ()) if part.tool or listed in there else listed_columns(there, listed)
+    if not people:
+        return part, dict(columns)
+    if lost:
+        raise UsageError(f"--column {name}=...: no column {lost[0]!r} in {part.name}; it has {there}")
+    note = f"columns {', '.join(map(repr, people))} were read as one person's votes each"
+    frame = unfolded(part.frame, people, cells=name, names="voter")
+    if name == "human" and not named_like([*there, *columns], "item"):
+        frame = frame.assign(item=frame.index + 1)
+    others = {ours: theirs for ours, theirs in columns.items() if ours != name}
+    return replace(part, frame=frame, notes=(*part.notes, note)), others
+
+
+def judged_once(part: Part) -> Part:
+    """A plain table without the rows that differ from others in a person's vote and name alone.
+
+    They hold a judge's verdict once more, which is no repetition of it.
+    """
+    there = [] if part.tool else list(map(str, part.frame.columns))
+    voter, people = named_like(there, "voter"), named_like(there, "human")
+    if not (voter and people):
+        return part
+    judged = part.frame.rename(columns=str).drop(columns=[*voter, *people])
+    again = judged.astype("str").duplicated().to_numpy()
+    if not again.any():
+        return part
+    note = f"{again.sum()} rows differ from others in a person's vote alone: the judge's verdict counts once"
+    frame = part.frame if part.frame.index.name == ROW else part.frame.set_axis(pd.RangeIndex(len(again), name=ROW))
+    return replace(part, frame=frame[~again], notes=(*part.notes, note))
 
 
 def one_mark_a_row(rows: pd.DataFrame, cells: pd.DataFrame, name: str, reading: Reading) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from bayesjudge.readers.column_names import PAIR_ALIASES, reference_answers
 from bayesjudge.readers.conflicts import choose_one
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
 from bayesjudge.readers.items import of_log, read_items, with_items
+from bayesjudge.readers.marks import one_vote_a_row
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_pairs
 from bayesjudge.readers.reading import Choices, Reading
@@ -86,8 +87,9 @@ def read_pairs(
     warnings: tuple[str, ...] = ()
     parts = read_parts(source, reading, taken=(columns or {}).values())
     parts = [to_pairs(part, mapped=columns or ()) for part in parts]
-    for part in parts:
-        mapping, doubts = part.recognised(of_log(part.frame, columns, items), PAIR_ALIASES)
+    for each in parts:
+        part, mapped = one_vote_a_row(each, of_log(each.frame, columns, items), "human_prefers")
+        mapping, doubts = part.recognised(mapped, PAIR_ALIASES)
         one, moved = part.named(mapping, NAMES)
         named.append(one)
         warnings += part.notes + doubts + moved

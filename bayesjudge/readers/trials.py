@@ -11,6 +11,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
+from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
@@ -134,7 +135,8 @@ def read_repeats(
     """
     mapped = dict(columns or {})
     reading = Reading(**choices)
-    parts = repeated(read_parts(source, reading, taken=mapped.values()), mapped=mapped)
+    read = [judged_once(part) for part in read_parts(source, reading, taken=mapped.values())]
+    parts = repeated(read, mapped=mapped)
     if scores is not None:
         beside = [to_scores(part) for part in read_parts(scores, taken=mapped.values())]
         first, second = _here(mapped, parts, beside), _here(mapped, beside, parts)

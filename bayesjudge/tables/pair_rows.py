@@ -23,7 +23,7 @@ IDS = ("item", "judge", "attack", "question", "category", "model_a", "model_b")
 CHOICES = ("judge_prefers", "human_prefers")
 LENGTHS = ("length_a", "length_b")
 #: Our names for the columns of a table of pairs.
-NAMES = (*IDS, *CHOICES, "order", "flip", *LENGTHS, *GAPS)
+NAMES = (*IDS, *CHOICES, "order", "flip", "voter", *LENGTHS, *GAPS)
 #: Name of the one judge, and of no attack.
 ONE_JUDGE, NO_ATTACK = "judge", "none"
 _BOTH_ORDERS = (
@@ -60,7 +60,8 @@ def validate(
     name = "gap (original)" if set(GAPS) & set(table) else "score_gap"
     table = table.rename(columns={"gap": name})
     gap, messages = gap_of(table)
-    coded = _code(table)
+    coded, said = _majority(_code(table))
+    messages += said
     problems = broken_rules(coded.codes, _rules(coded))
     if problems:
         raise InputError(problems)
@@ -93,6 +94,27 @@ def _code(table: pd.DataFrame) -> _Coded:
     event = joint_codes([pair, codes["order"] + 1], [int(pair.max(initial=0)) + 1, len(ORDERS) + 1])
     item = codes["item"].astype(np.int64)
     return _Coded(pd.DataFrame({**codes, "pair": pair, "event": event, "subject": item}), names, table)
+
+
+def _majority(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
+    """What most people prefer, on every row of an item; where voters are named, and a tie where as many prefer each."""
+    if "voter" not in coded.table:
+        return coded, ()
+    voter, _ = code_names(coded.table["voter"])
+    votes = coded.codes.assign(voter=voter)[["subject", "voter", "human_prefers"]]
+    votes = votes[(votes["subject"] >= 0) & (votes["human_prefers"] >= 0)].drop_duplicates()
+    several = int((votes.drop_duplicates(["subject", "voter"])["subject"].value_counts() > 1).sum())
+    counts = pd.crosstab(votes["subject"], votes["human_prefers"]).reindex(columns=range(3), fill_value=0)
+    most = np.where(counts[0] > counts[1], 0, np.where(counts[1] > counts[0], 1, _TIE)).astype(np.int8)
+    place = counts.index.get_indexer(pd.Index(coded.codes["subject"]))
+    human = np.append(most, np.int8(MISSING))[place]
+    # Of what cannot be read the rules speak, by its row.
+    human = np.where(coded.codes["human_prefers"] < MISSING, coded.codes["human_prefers"], human)
+    note = (
+        f"several people judged {several} items: what most of them prefer counts, and as many for each side are a tie"
+    )
+    codes = coded.codes.assign(human_prefers=human.astype(np.int8), voter=voter)
+    return _Coded(codes, coded.names, coded.table), (note,) if several else ()
 
 
 def _code_name(table: pd.DataFrame, key: str) -> tuple[NDArray[np.int32], pd.Index[Any]]:
@@ -138,7 +160,8 @@ def _rules(coded: _Coded) -> list[Rule]:
             unit="item",
             name=coded.named,
             values="different preferences",
-            fix="Give each pair one preference, for example by majority.",
+            fix="Give each pair one preference, or name the column that says whose it is: the majority then counts "
+            "(--column voter=...).",
         ),
         same_within(
             "category",
@@ -161,11 +184,14 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict
     codes = coded.codes
     human = _filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
     judge = codes["judge_prefers"].to_numpy()
+    again = codes["event"].duplicated().to_numpy() & (codes["event"] >= 0).to_numpy()
+    other = again & ~codes.duplicated(["event", "voter"]).to_numpy() if "voter" in codes else np.zeros_like(again)
     unusable = {
         "missing item": (codes["item"] < 0).to_numpy(),
         "missing judge": (codes["judge"] < 0).to_numpy(),
         "missing judge_prefers": judge < 0,
-        "exact repeat of a verdict": codes["event"].duplicated().to_numpy() & (codes["event"] >= 0).to_numpy(),
+        "a verdict once more, with a further person's vote": other,
+        "exact repeat of a verdict": again,
     }
     keep = np.ones(len(codes), dtype=bool)
     dropped = {}

@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers import read_verdicts
+from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.inspection import inspect_source
 
 #: Two models' answers to two stories, scored by two judges and graded by three people, one cell empty.
@@ -129,6 +130,72 @@ def test_the_items_are_the_column_that_each_model_has_once() -> None:
         with pytest.raises(InputError) as none:
             read_verdicts(other)
         assert not none.value.options
+
+
+#: Three people's votes on four comparisons that one judge made once; nobody decides the last.
+VOTES = pd.DataFrame(
+    {
+        "pair_id": [1, 2, 3, 4],
+        "model_a": "x",
+        "model_b": "y",
+        "judge_prefers": ["a", "b", "a", "a"],
+        "human_1": ["a", "a", "b", "a"],
+        "human_2": ["a", "b", "b", "b"],
+        "human_3": ["b", "b", "b", None],
+    }
+)
+LONG = VOTES.melt(
+    id_vars=["pair_id", "model_a", "model_b", "judge_prefers"], var_name="voter", value_name="human_prefers"
+)
+
+
+def test_most_people_decide_what_an_audit_compares_with() -> None:
+    listed = read_pairs(VOTES, columns={"human_prefers": "human_*"})
+    for pairs in (listed, read_pairs(LONG), read_pairs(LONG.iloc[::-1])):
+        found = pairs.frame.set_index("item")["human_prefers"].to_dict()
+        assert found == {"1": "a", "2": "b", "3": "b"}
+        assert pairs.dropped == {"a verdict once more, with a further person's vote": 8, "tie by people": 1}
+        assert any("several people judged 4 items" in text for text in pairs.warnings)
+    with pytest.raises(InputError, match=r"different preferences for item '1'.*--column voter="):
+        read_pairs(LONG.drop(columns="voter"))
+    with pytest.raises(UsageError, match=r"--column human_prefers=\.\.\.: no column 'human_4'"):
+        read_pairs(VOTES, columns={"human_prefers": "human_1,human_4"})
+    with pytest.raises(InputError, match=r"column 'human_prefers'.*found 'neither'"):
+        read_pairs(LONG.assign(human_prefers="neither"))
+
+
+def test_a_column_a_voter_is_a_vote_each_in_battles() -> None:
+    wide = read_battles(VOTES, columns={"human": "human_1,human_2,human_3"}).frame
+    long = read_battles(LONG, columns={"human": "human_prefers", "item": "pair_id"}).frame
+    keys = ["item", "voter"]
+    pd.testing.assert_frame_equal(
+        wide.sort_values(keys)[[*keys, "human"]].reset_index(drop=True),
+        long.sort_values(keys)[[*keys, "human"]].reset_index(drop=True),
+    )
+    counts = count_battles(read_battles(VOTES, columns={"human": "human_*"}))
+    # 11 votes, and each verdict of the judge once.
+    assert counts.human.votes.sum() == 11
+    assert counts.judged.n.sum() == 4
+
+
+def test_a_row_for_each_person_is_no_repetition_of_the_judge() -> None:
+    asked = inspect_source(LONG).questions
+    assert not asked["reliability"].possible
+    assert asked["audit"].possible
+    # The judge asked twice, three people each time: two trials an item.
+    twice = pd.concat([LONG.assign(run=0), LONG.assign(run=1)])
+    trials, _ = read_repeats(twice)
+    assert trials is not None
+    assert len(trials) == 8
+    assert any("16 rows differ from others in a person's vote alone" in text for text in trials.warnings)
+
+
+def test_all_people_are_offered_where_a_column_of_each_could_be_meant() -> None:
+    with pytest.raises(InputError) as caught:
+        read_pairs(VOTES)
+    assert caught.value.options[0] == "--column human_prefers=human_1,human_2,human_3"
+    command = inspect_source(VOTES).questions["audit"].commands[0]
+    assert command.startswith("bayesjudge audit FILE --column human_prefers=human_1,human_2,human_3")
 
 
 @pytest.mark.parametrize("bound", [1 / 3, 2 / 3, 8 / 3])
