@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import listed_columns, means_known
+from bayesjudge.readers.column_names import listed_columns, means_any, means_known
 from bayesjudge.readers.filters import ROW
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
@@ -90,6 +90,10 @@ def looks_wide(
     if len(found) < 2:
         return None
     cells = "verdict" if _holds(frame[found[0]], "verdict") else "score"
+    # Numbers may be anything, figures of a paper for instance, where there are no items and models or there is a judge.
+    lacking = {problem.column for problem in problems}
+    if cells == "score" and (lacking & {"item", "model"} or means_any(map(str, frame.columns), ["judge"])):
+        return None
     each = ("model's", "judge's", "run's")[1 if "model" in frame else 0 :]
     names = [one.removesuffix("'s") for one in each]
     # Of numbers, some may be no scores: the option lists them, to be shortened.

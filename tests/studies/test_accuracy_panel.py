@@ -16,6 +16,7 @@ import bayesjudge as bj
 from bayesjudge.counts import count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
+from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.plots import error_correlation_matrix
 from bayesjudge.report import json_schema
@@ -118,3 +119,23 @@ def test_names_of_judges_are_escaped_and_the_panel_can_be_left_out(log: pd.DataF
     with_panel = bj.accuracy(log, judges=["<b>strict</b>"], panel=True, **CHEAP)
     assert set(rows_of(with_panel, PANEL)["method"])
     assert "<b>strict" not in with_panel.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+def test_another_panel_answers_beside_the_own_or_in_its_place(log: pd.DataFrame) -> None:
+    """Three people mark the labelled answers; one panel takes their majority, one their marks."""
+    labelled = log[log["label"].notna()].drop_duplicates(["item", "model"])
+    rng = np.random.default_rng(0)
+    marks = pd.concat([labelled[["item", "model", "label"]].assign(annotator=name) for name in "pqr"])
+    marks["label"] = np.where(rng.random(len(marks)) < 0.2, 1 - marks["label"], marks["label"])
+    table = Verdicts.from_frame(log.drop(columns="label"), labels=marks)
+    independent = "judge_panel[annotators=independent]"
+    both = rows_of(bj.accuracy(table, models=["default", independent], **CHEAP), PANEL)
+    accuracies = both[both["estimand"] == "accuracy"].groupby("method", sort=False)["unit"].nunique()
+    assert accuracies.index[:2].tolist() == ["bayes:judge_panel", "bayes:judge_panel[independent]"]
+    assert (accuracies == 2).all()
+    alone = rows_of(bj.accuracy(table, models=[independent], **CHEAP), PANEL)
+    assert "bayes:judge_panel[independent]" in set(alone["method"])
+    assert "bayes:judge_panel" not in set(alone["method"])
+    with pytest.raises(UsageError, match="two models have the label 'bayes:judge_panel'"):
+        bj.accuracy(table, models=["default", JudgePanel()], **CHEAP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.planning.labels import sample_labels
 from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.studies.accuracy.fits import JudgeFits, Part, check_judge
-from bayesjudge.studies.common.methods import believing
+from bayesjudge.studies.common.methods import Further, believing, is_requested, require_distinct
 from bayesjudge.studies.common.ranks import rank_probabilities
 
 if TYPE_CHECKING:
@@ -42,23 +43,30 @@ NEXT, PLANNED_UP_TO = 20, 2000
 ECHO = 0.5
 
 
-def panel_job(votes: PanelVotes, options: AccuracyOptions) -> Fitting:
-    """The fit of the panel."""
+def panel_jobs(votes: PanelVotes, options: AccuracyOptions, models: Sequence[Further]) -> dict[str, Fitting]:
+    """The fits of the panel by their models' labels: the one that leads, and what ``models`` ask for beside it."""
     # Its posterior is near normal, and the sampler of fit_many is the faster one there.
     chosen = replace(options, engine="hmc") if options.engine == "nuts" else options
-    return Fitting(model=_model(options), table=votes, **chosen.sampling)
+    own = is_requested(options, JudgePanel().name) or not models
+    first = [Further(_model(options))] if own else []
+    require_distinct(one.model for one in (*first, *models))
+    return {one.model.label: one.job(votes, chosen) for one in (*first, *models)}
 
 
 def _model(options: AccuracyOptions) -> JudgePanel:
     return believing(JudgePanel(formulas=options.formulas_of(LABEL)), options)
 
 
-def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
-    """The panel's estimates, with its baselines, its judges and its checks."""
-    model = _model(options)
+def panel_part(made: Sequence[Fit], votes: PanelVotes, options: AccuracyOptions) -> Part:
+    """The panel's estimates by every fit, the first of which leads, with its baselines, its judges and its checks."""
+    one, *more = made
+    if not isinstance(model := one.model, JudgePanel):
+        raise TypeError(f"{model.label} is no panel")
+    # One label an answer for every method but a panel that asks for people's marks, as where one judge answers.
+    votes = votes.majority()
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob, population=population)
-    fits = JudgeFits(judge=PANEL, headline=one, by_model=one)
+    fits = JudgeFits(judge=PANEL, headline=one, by_model=one, more=tuple(more))
     quality = [
         rows.where(estimand=("judge weight", "effect")),
         _agreement(model, one, prob),
@@ -70,9 +78,10 @@ def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
     if not options.all_baselines:
         named = [name for name in options.baselines or () if isinstance(name, str)]
         frequentist = frequentist.where(method=named)
+    every = [rows, *(other.estimates(prob=prob, population=population) for other in more)]
     return Part(
         fits=fits,
-        bayes=rows.where(estimand=names),
+        bayes=Estimates.concat(every).where(estimand=names),
         quality=Estimates.concat(quality),
         baselines=frequentist,
         ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),

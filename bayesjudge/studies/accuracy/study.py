@@ -37,7 +37,7 @@ from bayesjudge.report.reading import shared_calibration
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
 from bayesjudge.studies.accuracy.fits import OWN, JudgeFits, JudgePlan, Part, check_judge, plan_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.panel import OF_PANELS, disagreements, panel_job, panel_part, panel_warnings
+from bayesjudge.studies.accuracy.panel import OF_PANELS, disagreements, panel_jobs, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import Further, baseline_rows, further_models, is_requested, require_believed
@@ -89,16 +89,19 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         options = replace(options, cluster=options.cluster or table.cluster)
     counts = _counted(table, options)
     _require_one_account(counts, options)
-    models = further_models(options, own=(OWN, JudgePanel().name), needs=GivesAccuracy)
+    every = further_models(options, own=(OWN, JudgePanel().name), needs=GivesAccuracy)
+    panels = [one for one in every if isinstance(one.model, JudgePanel)]
+    models = [one for one in every if one not in panels]
     chosen = _choose(counts, options.judges)
     _require_one_judge(models, chosen)
     _require_mixable(models, chosen, options)
     # Without a label poolings differ by their priors alone.
     by_default = len(chosen) == 1 and bool((counts.answers.label >= 0).any())
     compared = by_default if options.compare is None else options.compare
-    votes = _votes(table, counts, chosen, options)
+    votes = _votes(table, counts, chosen, options, panels)
     plans = {judge: _planned(counts.for_judge(judge), options, models, compared=compared) for judge in chosen}
-    jobs = {} if votes is None else {(PANEL, ""): panel_job(votes, options)}
+    together = {} if votes is None else panel_jobs(votes, options, panels)
+    jobs = {(PANEL, name): job for name, job in together.items()}
     jobs |= {(judge, name): job for judge, one in plans.items() for name, job in one.plan.jobs.items()}
     require_believed(options, [job.model for job in jobs.values()])
     with closed_form_first(
@@ -109,7 +112,9 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         show=options.progress,
     ):
         made = run_fits(jobs, executor=options.executor, workers=options.workers)
-    parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
+    parts = {}
+    if votes is not None:
+        parts[PANEL] = panel_part([made[PANEL, name] for name in together], votes, options)
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
     messages += [_OWN_MIX] * bool(options.shares)
     messages += _own_formula(options) if votes is not None else []
@@ -204,9 +209,11 @@ def _require_mixable(models: Sequence[Further], judges: Sequence[str], options: 
         )
 
 
-def _votes(table: Any, counts: VerdictCounts, judges: Sequence[str], options: AccuracyOptions) -> PanelVotes | None:
+def _votes(
+    table: Any, counts: VerdictCounts, judges: Sequence[str], options: AccuracyOptions, panels: Sequence[Further] = ()
+) -> PanelVotes | None:
     """Votes of every judge by answer, where a panel is requested or has something to learn from."""
-    counted, panel = isinstance(table, VerdictCounts), options.panel
+    counted, panel = isinstance(table, VerdictCounts), True if panels else options.panel
     if panel and counted:
         raise UsageError("panel=True needs every answer's votes side by side: give verdicts, not counts")
     if panel is None and options.models is not None:
@@ -217,10 +224,10 @@ def _votes(table: Any, counts: VerdictCounts, judges: Sequence[str], options: Ac
         panel = not counted and len(judges) > 1 and bool((counts.answers.label >= 0).any())
     if not panel:
         return None
-    columns = columns_named(options.formulas_of(LABEL))
+    formulas = [text for one in panels if isinstance(one.model, JudgePanel) for text in one.model.formulas]
+    columns = columns_named([*options.formulas_of(LABEL), *formulas])
     found = panel_votes(table, group_by=options.group, cluster=options.cluster, columns=columns)
-    # One label an answer for every method, as where one judge is asked about.
-    return found.for_judges(judges).majority()
+    return found.for_judges(judges)
 
 
 def _own_formula(options: AccuracyOptions) -> list[str]:
