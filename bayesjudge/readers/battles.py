@@ -11,10 +11,11 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, reference_answers
 from bayesjudge.readers.items import of_log, read_items, with_items
-from bayesjudge.readers.marks import one_vote_a_row
+from bayesjudge.readers.marks import one_vote_a_row, people_among_judges
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.sides import winners_named
 from bayesjudge.readers.wide import one_judge_a_row
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_rows import NAMES
@@ -125,6 +126,13 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
         located_in = [replace(problem, found=f"{problem.found} in {part.name}") for problem in error.problems]
         raise InputError(located_in) from error
     named, moved = replace(part, frame=frame).named(mapping, NAMES)
-    notes += doubts + moved
+    sides = ("human", "verdict")
+    whole, read = winners_named(named.frame, sides, [named.read_as.get(side, side) for side in sides])
+    people, said = people_among_judges(whole, "verdict") if "human" not in whole else (None, ())
+    if people is not None and people.any():
+        voted = whole["verdict"].astype(object).where(people)
+        whole = whole.assign(human=voted, **{name: whole[name].mask(people) for name in ("judge", "verdict")})
+    named = replace(named, frame=whole)
+    notes += doubts + moved + read + said
     notes += () if part.tool else reference_answers(named.frame, "human")
     return named, notes

@@ -46,6 +46,18 @@ _HUMAN = [
     "human_score",
 ]
 _ANY_HUMAN = "human_*"
+_JUDGES = [
+    "judge_model",
+    "judge_id",
+    "judge_name",
+    "judger",
+    "annotator",
+    "evaluator",
+    "grader",
+    "rater",
+    "reviewer",
+    "autorater",
+]
 _VOTERS = ["human_id", "voter_id", "annotator_id", "user_id", "rater_id"]
 
 #: Ways to choose among columns that could be meant, of which a message names as many.
@@ -78,7 +90,7 @@ VERDICT_ALIASES: Aliases = {
         ["model_id", "model_name", "generator", "system", "candidate", "exam_taker", "examtaker"],
         ["llm", "respondent", "answerer"],
     ),
-    "judge": (["judge_model", "judge_id", "judge_name", "annotator", "evaluator", "grader", "rater", "autorater"], []),
+    "judge": (_JUDGES, []),
     "verdict": (
         [
             "judge_verdict",
@@ -309,6 +321,11 @@ def named_like(columns: Sequence[str], name: str) -> list[str]:
     """
     strong, weak = BATTLE_ALIASES[name]
     return _matching(columns, [name, *strong, *weak, *(["human_prefers"] if name == "human" else [])])
+
+
+def columns_of(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """The columns that have one of these names, whatever its case and spaces."""
+    return _matching(list(map(str, frame.columns)), names)
 
 
 def means_known(name: str) -> bool:

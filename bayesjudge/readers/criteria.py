@@ -47,7 +47,7 @@ def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
     frame = frame[keep].set_axis(places[keep])
     frame = frame.assign(
         verdict=binary(part.name, frame, "verdict", reading, values),
-        label=binary(part.name, frame, "label", reading, meaning),
+        label=binary(part.name, frame, "label", reading.of_labels, meaning),
     )
     notes = (f"verdict: criterion {verdict!r} of {part.tool.name}",) if verdict and part.tool else ()
     return frame, notes
@@ -122,7 +122,7 @@ def binary(
         passed = np.append([float(reading.passes(value)) for value in numbers], np.nan)
         return pd.Series(passed[codes], index=frame.index)
     if (codes >= 0).any() and not (codes == -2).any() and not set(numbers.tolist()) <= {0.0, 1.0}:
-        raise _no_threshold(name, column, numbers[codes[codes >= 0]])
+        raise no_threshold(name, column, numbers[codes[codes >= 0]])
     coded = code_binary(found)
     if (coded < MISSING).any():
         raise InputError([_no_words(column, found[coded < MISSING])])
@@ -134,8 +134,13 @@ def _word(value: object) -> str:
     return re.sub(r"(?<=\d)\.0+$", "", f"{value:g}" if isinstance(value, float) else str(value))
 
 
-def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> InputError:
-    """Scores without a threshold: their distribution, and what three thresholds would give."""
+def no_threshold(
+    name: str, column: str, scores: NDArray[np.float64], *, option: str = "--threshold", before: str = ""
+) -> InputError:
+    """Scores without a threshold: their distribution, and what three thresholds would give.
+
+    before: What the option's value has before the threshold.
+    """
     low, high = float(scores.min()), float(scores.max())
     # Halves, since the difference of two scores may be too large for a number.
     width = high / 2 - low / 2
@@ -146,14 +151,14 @@ def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> InputE
     above = scores[scores > low] if high > low else scores
     bounds = sorted(set(np.quantile(above, [0.25, 0.5, 0.75], method="nearest").tolist()))
     words = {_at_most(bound): np.mean(scores >= bound) for bound in bounds}
-    shares = ", ".join(f"'>={bound}' {share:.0%}" for bound, share in words.items())
+    shares = ", ".join(f"{shlex.quote(f'{before}>={bound}')} {share:.0%}" for bound, share in words.items())
     problem = Problem(
         column=column,
         found=f"scores from {low:g} to {high:g} ({blocks}) in {name}",
         allowed="0 and 1, yes and no, or a threshold",
-        fix=f"Say which scores mean yes, by --threshold; shares of yes: {shares}.",
+        fix=f"Say which scores mean yes, by {option}; shares of yes: {shares}.",
     )
-    return InputError([problem], options=[f"--threshold '>={bound}'" for bound in words])
+    return InputError([problem], options=[f"{option} {shlex.quote(f'{before}>={bound}')}" for bound in words])
 
 
 def _at_most(bound: float) -> str:

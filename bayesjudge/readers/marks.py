@@ -13,8 +13,10 @@ from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.single import labels_meaning_yes
+from bayesjudge.readers.values import as_words
 from bayesjudge.readers.wide import unfolded
 from bayesjudge.tables.coding import MISSING, code_binary
+from bayesjudge.tables.columns import require_unique
 from bayesjudge.tables.schema import broken_rules, readable
 
 #: What a mark is of, where the table says it.
@@ -37,6 +39,8 @@ def label_columns(columns: Iterable[str], name: str, reading: Reading) -> tuple[
     found, lost = listed_columns(columns, option)
     if found and lost:
         raise UsageError(f"--label: no column {lost[0]!r} in {name}; it has {columns}")
+    if found:
+        require_unique(pd.Index(columns))
     return found
 
 
@@ -51,6 +55,7 @@ def one_vote_a_row(part: Part, columns: Mapping[str, str], name: str) -> tuple[P
         return part, dict(columns)
     if lost:
         raise UsageError(f"--column {name}=...: no column {lost[0]!r} in {part.name}; it has {there}")
+    require_unique(pd.Index(there))
     note = f"columns {', '.join(map(repr, people))} were read as one person's votes each"
     frame = unfolded(part.frame, people, cells=name, names="voter")
     if name == "human" and not named_like([*there, *columns], "item"):
@@ -69,12 +74,28 @@ def judged_once(part: Part) -> Part:
     if not (voter and people):
         return part
     judged = part.frame.rename(columns=str).drop(columns=[*voter, *people])
-    again = judged.astype("str").duplicated().to_numpy()
+    again = judged.apply(as_words).duplicated().to_numpy()
     if not again.any():
         return part
     note = f"{again.sum()} rows differ from others in a person's vote alone: the judge's verdict counts once"
     frame = part.frame if part.frame.index.name == ROW else part.frame.set_axis(pd.RangeIndex(len(again), name=ROW))
     return replace(part, frame=frame[~again], notes=(*part.notes, note))
+
+
+#: Names of a judge that are people.
+_PEOPLE = frozenset({"human", "humans", "people"})
+
+
+def people_among_judges(frame: pd.DataFrame, verdict: str) -> tuple[pd.Series[bool], tuple[str, ...]]:
+    """The rows whose judge is called human and that have a verdict, and what is said of them."""
+    none = pd.Series(False, index=frame.index)
+    if "judge" not in frame or verdict not in frame:
+        return none, ()
+    found = as_words(frame["judge"]).str.casefold().isin(_PEOPLE) & frame[verdict].notna()
+    if not found.any() or found.all():
+        return none, ()
+    name = frame.loc[found, "judge"].iloc[0]
+    return found.astype(bool), (f"{int(found.sum())} rows of the judge {str(name)!r} were read as people's",)
 
 
 def one_mark_a_row(rows: pd.DataFrame, cells: pd.DataFrame, name: str, reading: Reading) -> pd.DataFrame:

@@ -17,9 +17,10 @@ from bayesjudge.readers.marks import one_vote_a_row
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_pairs
 from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.sides import pairs_as_items, winners_named
 from bayesjudge.tables import Pairs
 from bayesjudge.tables.columns import label_source
-from bayesjudge.tables.pair_rows import NAMES
+from bayesjudge.tables.pair_rows import CHOICES, NAMES
 
 
 def read_pairs(
@@ -91,9 +92,14 @@ def read_pairs(
         part, mapped = one_vote_a_row(each, of_log(each.frame, columns, items), "human_prefers")
         mapping, doubts = part.recognised(mapped, PAIR_ALIASES)
         one, moved = part.named(mapping, NAMES)
-        named.append(one)
-        warnings += part.notes + doubts + moved
+        whole, read = winners_named(one.frame, CHOICES, [one.read_as.get(side, side) for side in CHOICES])
+        named.append(replace(one, frame=whole))
+        warnings += part.notes + doubts + moved + read
     whole = pd.concat([one.frame for one in named], ignore_index=True)
+    if "item" not in whole and "question" in whole:
+        # Of a question and its models, the pair is what both orders and all judges have in common.
+        whole, paired = pairs_as_items(whole.assign(item=whole["question"]), values=CHOICES)
+        warnings += paired
     try:
         whole, notes = with_items(whole, items)
         warnings += notes

@@ -204,7 +204,9 @@ def _of_frame(name: str, frame: pd.DataFrame, reading: Reading, taken: Collectio
     # A tool may write columns of one name, by their places; of a plain table the table itself refuses them.
     apart = frame.set_axis(_apart(list(map(str, frame.columns))), axis=1)
     first = list(frame_records(apart.iloc[:FIRST])) or [dict.fromkeys(map(str, apart.columns))]
-    found = recognise_format(name, first, wanted=reading.format, taken=taken)
+    # What the user puts on every row tells formats apart as a column does: a judge's votes are no people's.
+    shown = [{**record, **reading.put} for record in first]
+    found = recognise_format(name, shown, wanted=reading.format, taken=taken)
     if found is None:
         return Part(name=name, frame=frame, near=tuple(near_formats(first)))
     return _of_tool(File(name=name), found.tool, frame_records(apart), reading)
@@ -230,7 +232,8 @@ def _of_records(
     if not first:
         raise InputError([file_problem(name, "no objects", "Check how the file was written.")])
     alone = len(first) == 1
-    found = recognise_format(name, first, wanted=reading.format, taken=taken, alone=alone)
+    shown = first if alone else [{**record, **reading.put} for record in first]
+    found = recognise_format(name, shown, wanted=reading.format, taken=taken, alone=alone)
     every = itertools.chain(first, records)
     if found is None:
         near = tuple(near_formats(first, alone=alone))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from bayesjudge.errors import UsageError
@@ -34,7 +34,8 @@ class Reading:
     format: Name of a format instead of the one that is recognised; ``table`` for a plain table.
     verdict: The criterion that is the judge's verdict, where a file has several; ``NAME=VALUE,VALUE`` says which of its
         values mean yes.
-    label: The criterion that people marked, and its values that mean yes, as ``verdict``; of a labels table too.
+    label: The criterion that people marked, and its values that mean yes, as ``verdict``; of a labels table too, and
+        with a threshold of its own as ``NAME>=7``.
     threshold: Which scores mean yes: ``7`` or ``">=7"``, ``"<=2"``.
     put: Values for all rows by our names; ``{file}`` and ``{folder}`` represent the file's name without its ending and
         for that of its folder.
@@ -76,7 +77,17 @@ class Reading:
     @property
     def label_criterion(self) -> tuple[str | None, frozenset[str]]:
         """The criterion that people marked, and its values that mean yes."""
-        return _meaning(self.label)
+        return _meaning(self.label if (own := _OWN.fullmatch(self.label or "")) is None else own[1])
+
+    @property
+    def of_labels(self) -> Reading:
+        """The same with the threshold that ``label`` has of its own, where it has one."""
+        own = _OWN.fullmatch(self.label or "")
+        return self if own is None else replace(self, threshold=own[2], label=own[1])
+
+
+#: A column of people's grades, and which of them mean yes.
+_OWN = re.compile(r"\s*([^=<>]+?)\s*((?:>=|<=|>|<)\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*")
 
 
 def _meaning(option: str | None) -> tuple[str | None, frozenset[str]]:

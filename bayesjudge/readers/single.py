@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
-from bayesjudge.readers.criteria import MOST_NAMED, binary
+from bayesjudge.readers.criteria import MOST_NAMED, binary, no_threshold
 from bayesjudge.readers.reading import Reading
+from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
 
@@ -68,7 +69,7 @@ def looks_like_items(frame: pd.DataFrame, problems: Sequence[Problem]) -> InputE
 
 def _crosses(frame: pd.DataFrame, name: str, once: Sequence[str], least: float) -> bool:
     """Whether each value of a column comes once with a model, and with so many of the models."""
-    pairs = frame[[name, *once]].astype("str")
+    pairs = frame[[name, *once]].apply(as_words)
     answers = pairs[[name, "model"]].drop_duplicates()
     return not pairs.duplicated().any() and len(answers) >= least * pairs[name].nunique()
 
@@ -106,13 +107,57 @@ def meaning_yes(frame: pd.DataFrame, name: str, reading: Reading, *, label: str 
 
 def labels_meaning_yes(frame: pd.DataFrame, name: str, reading: Reading, *, label: str = "label") -> pd.DataFrame:
     """The table with people's grades read as labels, by the user's values, or by the threshold of scores."""
-    values = reading.label_criterion[1]
+    reading, values = reading.of_labels, reading.label_criterion[1]
     grades = _grades(frame["label"]) if "label" in frame else []
     if not (values and "label" in frame) and not len(grades):
         return frame
-    if not values and reading.threshold is None and len(np.unique(grades)) <= MOST_NAMED:
-        raise _no_grades(name, label, np.asarray(grades))
+    if not values and reading.threshold is None:
+        numbers = np.asarray(grades)
+        if len(np.unique(numbers)) <= MOST_NAMED:
+            raise _no_grades(name, label, numbers)
+        raise no_threshold(name, label, numbers, option="--label", before=label)
     return frame.assign(label=binary(name, frame, "label", reading, values))
+
+
+def on_one_scale(
+    grades: Mapping[str, pd.Series[Any]], scores: pd.Series[Any] | None, reading: Reading
+) -> tuple[str, ...]:
+    """What is said of people's grades that the judge's threshold cuts, too: none where they have a word of their own.
+
+    grades: By the file's names of the columns.
+
+    Raises
+    ------
+    UsageError
+        The largest grade is twice the judge's largest score or more, or the other way round.
+
+    Examples
+    --------
+    >>> people = {"human": pd.Series([1, 5, 4])}
+    >>> on_one_scale(people, pd.Series([2, 5, 5]), Reading(threshold=4))[0]
+    "people's grades in 'human' are cut by the judge's threshold 4: 67% mean yes (other: --label 'human>=...')"
+    """
+    own = reading.of_labels is not reading or reading.label_criterion[1]
+    found = {} if own or reading.threshold is None else {name: _grades(column) for name, column in grades.items()}
+    judged, notes = _grades(scores) if scores is not None else [], []
+    for name, values in ((name, values) for name, values in found.items() if len(values)):
+        label = shlex.quote(f"{name}>=...")
+        most = sorted([abs(np.max(values)), abs(np.max(judged))]) if len(judged) else [1, 1]
+        if most[1] >= 2 * most[0]:
+            bounds = dict.fromkeys(f"{bound:g}" for bound in np.quantile(values, [0.25, 0.5, 0.75], method="nearest"))
+            options = [f"--label {shlex.quote(f'{name}>={bound}')}" for bound in bounds]
+            scores_go, grades_go = (f"from {np.min(one):g} to {np.max(one):g}" for one in (judged, values))
+            raise UsageError(
+                f"--threshold {reading.threshold} is for the judge's scores, {scores_go}; people's grades in {name!r} "
+                f"go {grades_go}: say which of these mean yes, --label {label}",
+                options=options,
+            )
+        yes = np.mean([reading.passes(value) for value in values])
+        notes.append(
+            f"people's grades in {name!r} are cut by the judge's threshold {reading.threshold}: {yes:.0%} mean yes "
+            f"(other: --label {label})"
+        )
+    return tuple(notes)
 
 
 def _grades(column: pd.Series) -> Any:

@@ -15,6 +15,7 @@ from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.sides import pairs_as_items, winners_named
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS
 from bayesjudge.tables.scores import SCORES
@@ -226,6 +227,10 @@ def _neither(found: Sequence[str]) -> Problem:
 def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None) -> Trials:
     items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_TRIAL_NAMES)
     frame, named, warnings = _named(parts, columns, TRIAL_ALIASES, _TRIAL_NAMES, items)
+    if "slot" not in frame:
+        frame, read = winners_named(frame, ["outcome"], [named[0].read_as.get("outcome", "outcome")])
+        frame, paired = pairs_as_items(frame, values=["outcome"])
+        warnings += read + paired
     try:
         trials = Trials.from_frame(frame)
     except InputError as error:
@@ -237,6 +242,8 @@ def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
 def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None) -> Scores:
     items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_SCORE_NAMES)
     frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES, items)
+    frame, paired = pairs_as_items(frame)
+    warnings += paired
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:

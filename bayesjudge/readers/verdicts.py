@@ -13,11 +13,18 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
 from bayesjudge.readers.conflicts import choose_one
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
-from bayesjudge.readers.marks import label_columns, one_mark_a_row
+from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.single import judge_as_verdict, labels_meaning_yes, looks_like_items, meaning_yes, one_system
+from bayesjudge.readers.single import (
+    judge_as_verdict,
+    labels_meaning_yes,
+    looks_like_items,
+    meaning_yes,
+    on_one_scale,
+    one_system,
+)
 from bayesjudge.readers.wide import looks_wide
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import code_binary
@@ -68,7 +75,7 @@ def read_verdicts(
     [1]
     """
     reading = Reading(**choices)
-    gold = None if labels is None else _read_gold(labels, columns, reading)
+    gold, grades = (None, {}) if labels is None else _read_gold(labels, columns, reading)
     items = read_items(reading.items, columns, aliases=ITEM_ALIASES, names=NAMES)
     warnings = () if gold is None else gold.notes
     # What is said of labels is about the second file's columns, where it has them.
@@ -78,7 +85,7 @@ def read_verdicts(
     parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
     named, marks = [], []
     for part in parts:
-        one, notes, theirs = _named(part, mine, of_log(part.frame, columns, gold, items))
+        one, notes, theirs = _named(part, mine, of_log(part.frame, columns, gold, items), grades)
         named.append(one)
         marks += [] if theirs is None else [theirs]
         warnings += notes
@@ -107,8 +114,13 @@ def read_verdicts(
     )
 
 
-def _named(part: Part, reading: Reading, mapped: dict[str, str]) -> tuple[Part, tuple[str, ...], pd.DataFrame | None]:
-    """A file under our names, what was assumed, and marks of several people in columns."""
+def _named(
+    part: Part, reading: Reading, mapped: dict[str, str], grades: Mapping[str, Any]
+) -> tuple[Part, tuple[str, ...], pd.DataFrame | None]:
+    """A file under our names, what was assumed, and marks of several people in columns.
+
+    grades: People's of a second file, by the names of its columns.
+    """
     people = () if part.tool else label_columns(part.frame.columns, part.name, reading)
     several = people if len(people) > 1 else ()
     cells, part = part.frame[[*several]], replace(part, frame=part.frame.drop(columns=[*several]))
@@ -117,13 +129,26 @@ def _named(part: Part, reading: Reading, mapped: dict[str, str]) -> tuple[Part, 
     one, moved = part.named(mapping, NAMES)
     whole, assumed = one_system(one.frame, part.stem)
     theirs = one.read_as.get("label", "label")
-    whole = whole if part.tool else meaning_yes(whole, part.name, reading, label=theirs)
+    scaled: tuple[str, ...] = ()
+    if part.tool is None:
+        mine = {str(name): cells[name] for name in cells} | ({theirs: whole["label"]} if "label" in whole else {})
+        scaled = on_one_scale({**grades, **mine}, whole.get("verdict"), reading)
+        whole = meaning_yes(whole, part.name, reading, label=theirs)
     marks = one_mark_a_row(whole, cells, part.name, reading) if several else None
-    return replace(one, frame=whole), part.notes + doubts + moved + assumed, marks
+    notes = part.notes + doubts + moved + assumed + scaled
+    if part.tool is None and marks is None and "label" not in whole:
+        rows, said = people_among_judges(whole, "verdict")
+        if rows.any() and {"item", "model"} <= set(whole.columns):
+            keys = ["item", "model", *(["annotator"] if "annotator" in whole else [])]
+            marks = whole.loc[rows, [*keys, "verdict"]].rename(columns={"verdict": "label"})
+            whole, notes = whole[~rows], notes + said
+    return replace(one, frame=whole), notes, marks
 
 
-def _read_gold(labels: Any, columns: Mapping[str, str] | None, reading: Reading) -> Items:
-    """A labels table under our names."""
+def _read_gold(
+    labels: Any, columns: Mapping[str, str] | None, reading: Reading
+) -> tuple[Items, dict[str, pd.Series[Any]]]:
+    """A labels table under our names, and its columns of labels as they came."""
     parts = [_as_marks(part) for part in read_parts(labels)]
     frame = parts[0].frame if len(parts) == 1 else pd.concat([part.frame for part in parts])
     frame = frame.reset_index(drop=True)
@@ -150,17 +175,23 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None, reading: Reading)
                 for text in doubtful
             ]
         )
+    theirs = mapping.get("label", "label")
+    # Grades with a threshold or values of their own are not for the judge's.
+    own = reading.of_labels is not reading or reading.label_criterion[1]
+    columns_of_labels = {str(who): cells[who] for who in people} or {theirs: named.get("label")}
+    came = {} if own else {name: column for name, column in columns_of_labels.items() if column is not None}
     if len(people) > 1:
         named = one_mark_a_row(named, cells, parts[0].name, reading)
     else:
-        named = labels_meaning_yes(named, parts[0].name, reading, label=mapping.get("label", "label"))
-    return Items(
+        named = labels_meaning_yes(named, parts[0].name, reading, label=theirs)
+    found = Items(
         frame=named,
         came_with=frozenset({*frame.columns, *people}),
         notes=doubts + moved,
         source=origins(parts),
         dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
     )
+    return found, came
 
 
 def _of_one_kind(frame: pd.DataFrame, people: pd.DataFrame | None, reading: Reading) -> tuple[str, ...]:

@@ -105,7 +105,8 @@ def _number_runs(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[
         return coded.with_name("run", filled, names), notes
     run = _count_within(coded.key("item", "pair", "judge", "order oriented", "voter"), judged)
     again = int((run > 0).sum())
-    notes = (f"{again} rows repeat a battle, judge and order without a run column: taken as repeated runs",)
+    note = f"{again} rows repeat a battle, judge and order without a run column: taken as repeated runs"
+    notes = (f"{note}, of which the majority counts",)
     names = pd.Index([str(k + 1) for k in range(int(run.max(initial=0)) + 1)], dtype="str")
     return coded.with_name("run", run, names), notes if again else ()
 

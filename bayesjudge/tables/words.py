@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -29,11 +30,13 @@ _OUTCOME_WORDS = {
     "response_a": 0,
     "answer_a": 0,
     "assistant_a": 0,
+    **dict.fromkeys(("model_1", "response_1", "answer_1", "assistant_1", "output_1"), 0),
     "b": 1,
     "model_b": 1,
     "response_b": 1,
     "answer_b": 1,
     "assistant_b": 1,
+    **dict.fromkeys(("model_2", "response_2", "answer_2", "assistant_2", "output_2"), 1),
     "tie": 2,
     "ties": 2,
     "tied": 2,
@@ -44,6 +47,9 @@ _OUTCOME_WORDS = {
     "tie_(bothbad)": 2,
     "bothbad": 2,
     "both_bad": 2,
+    # A judge's reply that could not be read is no verdict.
+    "invalid": MISSING,
+    "error": MISSING,
 }
 #: Words for a tie whatever the options are called: "c" is one of a and b alone.
 TIES = frozenset(word for word, code in _OUTCOME_WORDS.items() if code == 2) - {"c"} | {"0.5"}
@@ -117,6 +123,8 @@ def _code(values: pd.Series[Any], words: Mapping[str, int], figures: Mapping[flo
 def _word(value: object, words: Mapping[str, int], figures: Mapping[float, int]) -> int:
     if isinstance(value, str):
         text = "_".join(value.casefold().replace("[", "").replace("]", "").split())
+        # LMArena and others write why there was no winner: tie (both bad), tie(all bad).
+        text = re.sub(r"^tie_?\(.*\)$", "tie", text)
         if text in words:
             return words[text]
         if text in _NOTHING:

@@ -28,7 +28,7 @@ NAMED = SCORED.rename(columns={"story": "item", "gpt-4": "score"}).drop(columns=
 SAID = {"threshold": "3", "label": "Human *=3,4,5"}
 
 
-def _labels(frame: pd.DataFrame) -> list[object]:
+def _labels(frame: pd.DataFrame) -> list[int | None]:
     return [None if pd.isna(label) else int(label) for label in frame["label"]]
 
 
@@ -91,6 +91,43 @@ def test_a_column_of_the_second_file_alone_is_its_label() -> None:
 def test_what_cannot_be_meant_is_refused(label: str, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         read_verdicts(NAMED.assign(score=[1, 0, 1, 0]), label=label)
+
+
+GRADED = pd.DataFrame(
+    {"item": range(12), "model": "m", "score": [1, 2, 3, 4] * 3, "human": [10 * k for k in range(12)]}
+)
+
+
+def test_a_judges_threshold_cuts_no_grades_on_another_scale() -> None:
+    with pytest.raises(UsageError, match=r"scores, from 1 to 4; people's grades in 'human' go from 0 to 110") as caught:
+        read_verdicts(GRADED, threshold=">=3")
+    assert caught.value.options == ("--label 'human>=30'", "--label 'human>=60'", "--label 'human>=80'")
+    own = read_verdicts(GRADED, threshold=">=3", label="human>=50").frame
+    assert own["verdict"].tolist() == [0, 0, 1, 1] * 3
+    assert _labels(own) == [int(10 * k >= 50) for k in range(12)]
+    # The same in a second file, whatever its column is called.
+    gold = GRADED[["item", "model", "human"]].rename(columns={"human": "points"})
+    second = read_verdicts(GRADED.drop(columns="human"), labels=gold, threshold=">=3", label="points < 50").frame
+    assert _labels(second) == [int(10 * k < 50) for k in range(12)]
+    with pytest.raises(UsageError, match="people's grades in 'human' go from 0 to 110"):
+        read_verdicts(GRADED.drop(columns="human"), labels=GRADED[["item", "model", "human"]], threshold=">=3")
+
+
+def test_grades_that_the_judges_threshold_cuts_are_said() -> None:
+    table = read_verdicts(GRADED.assign(human=[1, 2, 3, 4, 5, 5] * 2), threshold=">=3")
+    assert _labels(table.frame) == [0, 0, 1, 1, 1, 1] * 2
+    (note,) = [text for text in table.warnings if text.startswith("people's grades")]
+    assert note == (
+        "people's grades in 'human' are cut by the judge's threshold >=3: 67% mean yes (other: --label 'human>=...')"
+    )
+
+
+def test_many_grades_of_people_alone_are_asked_for_by_label() -> None:
+    with pytest.raises(InputError) as caught:
+        read_verdicts(GRADED.assign(score=[0, 1] * 6))
+    assert caught.value.options[0] == "--label 'human>=30'"
+    table = read_verdicts(GRADED.assign(score=[0, 1] * 6), label="human>=30")
+    assert _labels(table.frame).count(1) == 9
 
 
 def test_a_mark_that_is_none_is_named_with_its_row() -> None:

@@ -11,7 +11,7 @@ _KEPT = ("dataset", "datasplit", "time_per_example", "price_per_example")
 
 
 def _rows(record: Record, _: File) -> Iterator[Row]:
-    """The preference runs from 1 (output 1 is better) to 2; what lies between is a probability."""
+    """The preference runs from 1 (output 1 is better) to 2; what lies between is a probability, and 0 is a draw."""
     preference = number(record.get("preference"))
     if preference is None and record.get("preference") in (None, ""):
         yield {"error": NOT_SCORED}
@@ -24,8 +24,8 @@ def _rows(record: Record, _: File) -> Iterator[Row]:
         "judge": text(record.get("annotator")),
         "human": record.get("human"),
     }
-    if preference in (1.0, 1.5, 2.0):
-        yield {**row, "verdict": 2.0 - preference}
+    if preference in (0.0, 1.0, 1.5, 2.0):
+        yield {**row, "verdict": 2.0 - (preference or 1.5)}
     else:
         yield {**row, "prob_a": record["preference"] if preference is None else 2.0 - preference}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayesjudge.readers.column_names import VERDICT_ALIASES
 from bayesjudge.readers.format import File, Format, Record, Row
 from bayesjudge.readers.values import at, canonical, mapping, number, scalars, text
 
@@ -40,6 +41,7 @@ _COLUMNS = (
 _WITHOUT = frozenset(
     {
         "judge",
+        *VERDICT_ALIASES["judge"][0],
         "human",
         "human_label",
         "human_preference",
@@ -55,8 +57,10 @@ _WITHOUT = frozenset(
 )
 
 
-def _rows(record: Record, _: File) -> Iterator[Row]:
+def _rows(record: Record, file: File) -> Iterator[Row]:
     winner = record.get("winner")
+    if number(winner) in (0.0, 1.0):
+        file.note("numbers of column 'winner' were read as: 1 as a, 0 as b")
     if winner is None and _ONE_HOT[0] in record:
         winner = _marked([number(record.get(name)) for name in _ONE_HOT])
     row: Row = {name: record[name] for name in _KEPT if name in record}
@@ -112,7 +116,7 @@ def _format(name: str, title: str, *marks: str) -> Format:
         source="columns of the data sets lmarena-ai/arena-human-preference-55k, -100k and -140k",
         without=_WITHOUT,
         columns=_COLUMNS,
-        people="every vote",
+        people="every vote (--set judge=NAME where an LLM judged)",
         identity="id or question_id",
     )
 

@@ -1,0 +1,129 @@
+"""Which side a row of a comparison means: winners by name or number, and pairs presented both ways round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.readers.column_names import BATTLE_ALIASES, columns_of
+from bayesjudge.readers.values import as_words
+from bayesjudge.tables.coding import UNKNOWN
+from bayesjudge.tables.words import ORDERS, OUTCOMES, code_numbers, code_order, code_outcome
+
+#: Numbers that state a winner otherwise than 1, 0 and 0.5 do, by those that give them away, and how they are read.
+_CODES = (
+    ({2.0}, {1.0: "a", 2.0: "b", 0.0: "tie", 1.5: "tie", 3.0: "tie"}),
+    ({-1.0}, {1.0: "a", -1.0: "b", 0.0: "tie"}),
+)
+
+
+def winners_named(
+    frame: pd.DataFrame, values: Sequence[str], theirs: Sequence[str] = ()
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The table with a, b and tie in columns that hold the winner's name or a number, and how these were read.
+
+    values: Our names of the columns; theirs: the file's, of the same columns.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"model_a": ["x", "y"], "model_b": ["y", "x"], "verdict": ["y", "y"]})
+    >>> winners_named(frame, ["verdict"])[0]["verdict"].tolist()
+    ['b', 'a']
+    """
+    notes: list[str] = []
+    for value, name in zip(values, theirs or values, strict=True):
+        if value in frame and isinstance(frame[value], pd.Series):
+            found, said = _named(frame, value, name)
+            found, read = _numbered(found, name, ours=name == value)
+            frame = frame.assign(**{value: found})
+            notes += [*said, *read]
+    return frame, tuple(notes)
+
+
+def _named(frame: pd.DataFrame, value: str, name: str) -> tuple[pd.Series[Any], list[str]]:
+    """Values that are no outcome but, every one of them, the name of a model of their row."""
+    column, (a, b) = frame[value], _models(frame)
+    other = code_outcome(column) == UNKNOWN
+    if not (other.any() and a and b):
+        return column, []
+    word = as_words(column).to_numpy()
+    first, second = (word == as_words(frame[side]).to_numpy() for side in (a, b))
+    if not (first ^ second)[other].all():
+        return column, []
+    found = column.astype(object).mask(other & first, "a").mask(other & second, "b")
+    return found, [f"column {name!r} names the model that won: read as a for {a!r} and b for {b!r}"]
+
+
+def _numbered(column: pd.Series[Any], name: str, *, ours: bool) -> tuple[pd.Series[Any], list[str]]:
+    """Numbers by the code that they give away; of 1 and 0 it is said how they are read, unless the name is ours."""
+    codes, numbers = code_numbers(column)
+    if not len(numbers) or (codes == UNKNOWN).any():
+        return column, []
+    for given, means in _CODES:
+        if given <= set(numbers) <= set(means):
+            words = np.array([*(means[number] for number in numbers), None], dtype=object)
+            read = ", ".join(f"{number:g} as {means[number]}" for number in sorted(means) if number in set(numbers))
+            return pd.Series(words[codes], index=column.index), [f"numbers of column {name!r} were read as: {read}"]
+    plain = set(numbers) <= {0.0, 0.5, 1.0} and {0.0, 1.0} <= set(numbers)
+    tie = ", 0.5 as tie" if 0.5 in numbers else ""
+    said = f"numbers of column {name!r} were read as: 1 as a, 0 as b{tie}"
+    return column, [said] if plain and not ours else []
+
+
+def _models(frame: pd.DataFrame) -> tuple[str, str]:
+    """The columns of both models, empty where there are none."""
+    found = [columns_of(frame, [name, *BATTLE_ALIASES[name][0]]) for name in ("model_a", "model_b")]
+    return (found[0][0], found[1][0]) if all(len(one) == 1 for one in found) else ("", "")
+
+
+def pairs_as_items(frame: pd.DataFrame, *, values: Sequence[str] = ()) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Repeated comparisons with the two models as part of the item, where an item has several pairs of them.
+
+    Rows of one pair are brought the same way round: of the others, outcomes, orders and all columns of a and of b
+    change places. Where nothing says which answer was presented first, and a pair is there both ways round, the
+    first model's is taken to be.
+
+    values: The columns of outcomes.
+    """
+    a, b = _models(frame)
+    if not a or "item" not in frame:
+        return frame, ()
+    item, one, two = (as_words(frame[name]) for name in ("item", a, b))
+    named = ((item != "") & (one != "") & (two != "")).to_numpy()
+    ordered = pd.DataFrame({"item": item, "a": one, "b": two})[named].drop_duplicates()
+    if not ordered["item"].duplicated().any():
+        return frame, ()
+    back = (one > two).to_numpy() & named
+    first, second = one.where(~back, two), two.where(~back, one)
+    pairs = pd.DataFrame({"item": item, "a": first, "b": second})[named].drop_duplicates()
+    notes: tuple[str, ...] = ()
+    if pairs["item"].duplicated().any():
+        frame = frame.assign(item=frame["item"].astype(object).where(~named, item + ": " + first + " / " + second))
+        notes = ("one item has several pairs of models: each pair of each item is compared with itself alone",)
+    unordered = "order" not in frame or not frame["order"].notna().any()
+    if unordered and len(ordered) > len(pairs):
+        frame = frame.assign(order=ORDERS[0])
+        notes += (f"pairs are there both ways round and no column has the order: {a!r} is taken to be presented first",)
+    return _reversed(frame, back, values), notes
+
+
+def _reversed(frame: pd.DataFrame, back: NDArray[np.bool_], values: Sequence[str]) -> pd.DataFrame:
+    """The rows ``back`` with a and b in each other's place."""
+    changed: dict[str, Any] = {}
+    for name in map(str, frame.columns):
+        other = f"{name.removesuffix('_a')}_b"
+        if name.endswith("_a") and other in frame:
+            one, two = frame[name].astype(object), frame[other].astype(object)
+            changed |= {name: one.where(~back, two), other: two.where(~back, one)}
+    coders = {**dict.fromkeys(values, (code_outcome, OUTCOMES)), "order": (code_order, ORDERS)}
+    for name in (name for name in coders if name in frame):
+        coder, words = coders[name]
+        codes = coder(frame[name])
+        turned = np.where(back & (codes >= 0) & (codes < 2), 1 - codes, codes)
+        named = np.array([*words, None], dtype=object)[np.where(turned >= 0, turned, -1)]
+        changed[name] = frame[name].astype(object).where(codes == UNKNOWN, pd.Series(named, index=frame.index))
+    return frame.assign(**changed)

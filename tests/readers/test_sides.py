@@ -1,0 +1,143 @@
+"""Winners by name or number, judges that are people, and pairs of models within an item presented both ways round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bayesjudge.errors import InputError
+from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
+from bayesjudge.readers.inspection import inspect_source
+from bayesjudge.readers.sides import pairs_as_items
+
+BATTLES = pd.DataFrame(
+    {
+        "question_id": [1, 1, 2],
+        "model_a": ["x", "y", "x"],
+        "model_b": ["y", "z", "z"],
+        "judge": "g",
+        "winner": list("abb"),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("winner", "read"),
+    [
+        (["x", "z", "z"], "column 'winner' names the model that won: read as a for 'model_a' and b for 'model_b'"),
+        (["model_a", "z", "B"], "column 'winner' names the model that won"),
+        ([1, 2, 2], "numbers of column 'winner' were read as: 1 as a, 2 as b"),
+        ([1, -1, -1], "numbers of column 'winner' were read as: -1 as b, 1 as a"),
+        ([1, 0, 0], "numbers of column 'winner' were read as: 1 as a, 0 as b"),
+    ],
+)
+def test_a_winner_by_name_or_number_is_read_and_said(winner: list[Any], read: str) -> None:
+    battles = read_battles(BATTLES.assign(winner=winner))
+    assert battles.frame["verdict"].tolist() == [1.0, 0.0, 0.0]
+    assert any(text.startswith(read) for text in battles.warnings), battles.warnings
+
+
+def test_header_names_of_models_are_sides_too_and_strangers_are_not() -> None:
+    named = BATTLES.rename(columns={"model_a": "model_1", "model_b": "model_2"})
+    battles = read_battles(named.assign(winner=["model_1", "model_2", "model_2"]))
+    assert battles.frame["verdict"].tolist() == [1.0, 0.0, 0.0]
+    with pytest.raises(InputError, match="found 'q'"):
+        read_battles(BATTLES.assign(winner=["x", "q", "z"]))
+    # A model called b that stands on the left is no reason to read the word b otherwise.
+    called = BATTLES.assign(model_a=["b", "y", "x"], winner=["b", "a", "a"])
+    assert read_battles(called).frame["verdict"].tolist() == [0.0, 1.0, 1.0]
+
+
+def test_zero_among_ones_and_twos_is_a_tie_and_a_reply_that_was_not_read_is_none() -> None:
+    found = read_battles(BATTLES.assign(winner=[1, 0, 2])).frame["verdict"]
+    assert found.tolist() == [1.0, 0.5, 0.0]
+    words = read_battles(BATTLES.assign(winner=["tie (all bad)", "invalid", "model_b"]))
+    assert words.frame["verdict"].tolist() == [0.5, 0.0]
+    assert sum(words.dropped.values()) == 1
+
+
+def test_votes_of_a_judge_called_human_are_peoples() -> None:
+    both = pd.concat([BATTLES, BATTLES.assign(judge="Human", winner=list("aab"))])
+    battles = read_battles(both)
+    assert sorted(battles.frame["human"].dropna()) == [0.0, 1.0, 1.0]
+    assert battles.frame["judge"].dropna().unique().tolist() == ["g"]
+    assert "3 rows of the judge 'Human' were read as people's" in battles.warnings
+    # Where all are human, a judge of that name is a judge.
+    assert read_battles(BATTLES.assign(judge="human")).frame["human"].isna().all()
+
+
+def test_verdicts_of_a_judge_called_human_are_labels() -> None:
+    log = pd.DataFrame({"item": [1, 2, 1, 2], "model": "m", "judge": list("ggHH"), "verdict": [1, 0, 1, 1]})
+    table = read_verdicts(log.replace({"judge": {"H": "human"}}))
+    assert table.frame[["judge", "verdict", "label"]].to_numpy().tolist() == [["g", 1, 1], ["g", 0, 1]]
+    assert "2 rows of the judge 'human' were read as people's" in table.warnings
+
+
+def test_a_judge_that_is_set_is_no_person() -> None:
+    votes = BATTLES.drop(columns="judge").assign(winner=["model_a", "model_b", "tie"])
+    assert read_battles(votes).frame["human"].notna().all()
+    judged = read_battles(votes, put={"judge": "gpt-4"})
+    assert judged.frame["human"].isna().all()
+    assert set(judged.frame["judge"]) == {"gpt-4"}
+    assert read_battles(votes.assign(judge_model="gpt-4")).frame["human"].isna().all()
+
+
+def test_numbers_of_arena_votes_are_said() -> None:
+    votes = BATTLES.drop(columns="judge").assign(winner=[0, 1, 1])
+    assert "numbers of column 'winner' were read as: 1 as a, 0 as b" in read_battles(votes).warnings
+
+
+def test_different_pairs_on_one_question_are_no_repetitions() -> None:
+    assert not inspect_source(BATTLES).questions["reliability"].possible
+    twice = pd.concat([BATTLES, BATTLES.assign(winner=list("aba"))])
+    trials, _ = read_repeats(twice)
+    assert trials is not None
+    assert trials.frame.groupby("item")["outcome"].apply(list).to_dict() == {
+        "1: x / y": ["a", "a"],
+        "1: y / z": ["b", "b"],
+        "2: x / z": ["b", "a"],
+    }
+
+
+def test_a_pair_both_ways_round_is_one_item_in_two_orders() -> None:
+    """A judge that always prefers the answer presented first: every pair is a tie over both orders."""
+    back = BATTLES.rename(columns={"model_a": "model_b", "model_b": "model_a"}).assign(winner="a")
+    trials, _ = read_repeats(pd.concat([BATTLES.assign(winner="a"), back]))
+    assert trials is not None
+    found = trials.frame.set_index(["item", "order"])["outcome"]
+    assert found.to_dict() == {
+        (item, order): outcome
+        for item in ("1: x / y", "1: y / z", "2: x / z")
+        for order, outcome in (("ab", "a"), ("ba", "b"))
+    }
+    assert any("'model_a' is taken to be presented first" in text for text in trials.warnings)
+    # An order that the log states is turned with its row.
+    stated, _ = read_repeats(pd.concat([BATTLES.assign(winner="a", order="ba"), back.assign(order="ab")]))
+    assert stated is not None
+    assert set(stated.frame["order"]) == {"ba"}
+    assert not any("taken to be presented first" in text for text in stated.warnings)
+
+
+def test_scores_of_both_answers_change_places_with_them() -> None:
+    frame = pd.DataFrame(
+        {"item": 1, "model_a": ["x", "y"], "model_b": ["y", "x"], "score_a": [9, 3], "score_b": [4, 8]}
+    )
+    turned, _ = pairs_as_items(frame)
+    assert turned[["score_a", "score_b"]].to_numpy().tolist() == [[9, 4], [8, 3]]
+    assert turned[["model_a", "model_b"]].to_numpy().tolist() == [["x", "y"], ["x", "y"]]
+    assert turned["item"].tolist() == [1, 1]
+    _, scores = read_repeats(frame.assign(judge="g"))
+    assert scores is not None
+    assert scores.frame.groupby("response")["score"].apply(list).to_dict() == {"a": [9, 8], "b": [4, 3]}
+
+
+def test_an_audit_of_questions_and_models_takes_their_pairs_as_items() -> None:
+    pairs = read_pairs(BATTLES.assign(human=list("aaa")))
+    assert pairs.frame[["item", "judge_prefers", "human_prefers"]].to_numpy().tolist() == [
+        ["1: x / y", "a", "a"],
+        ["1: y / z", "b", "a"],
+        ["2: x / z", "b", "a"],
+    ]
+    assert pairs.frame["question"].tolist() == ["1", "1", "2"]
