@@ -18,6 +18,7 @@ from bayesjudge.readers.questions import FURTHER_ANSWERS
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import FORMAT
 from bayesjudge.readers.trials import read_repeats
+from bayesjudge.readers.values import paths_in
 from bayesjudge.readers.verdicts import read_verdicts
 
 #: What the file to fill in is called.
@@ -110,7 +111,7 @@ def _lack(problem: Problem) -> str:
 
 def _lacking(part: Part, lacks: Sequence[str]) -> str:
     """What a table lacks, and what it has: one of its columns may be meant."""
-    there = ", ".join(map(repr, part.frame.columns))
+    there = ", ".join(map(repr, paths_in(part.frame)))
     text = f"{part.name} lacks {'; '.join(lacks)}"
     return f"{text}. It has {there}; if one of them is meant, type --column OURS=THAT." if part.tool is None else text
 
@@ -118,7 +119,8 @@ def _lacking(part: Part, lacks: Sequence[str]) -> str:
 def holds_labels(parts: Sequence[Part], columns: Columns) -> bool:
     """Whether there are people's labels by item: where no question can be asked, a second file of a log."""
     names = {name for part in parts for name in named_rows(part, columns)}
-    return "item" in names and bool(names & {"label", "human", "human_prefers"})
+    judged = names & {"verdict", "judge_prefers", "outcome"}
+    return "item" in names and not judged and bool(names & {"label", "human", "human_prefers"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
-from bayesjudge.tables.coding import MISSING, code_binary, distinct_values
+from bayesjudge.tables.coding import MISSING, code_binary, distinct_values, shown
 from bayesjudge.tables.words import code_numbers
 
 #: Values of a criterion, and criteria, that a message names.
 MOST_NAMED = 8
+#: Share of scores that may be no numbers beside a threshold, and count as missing.
+MOST_UNREAD = 0.2
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -118,7 +120,9 @@ def binary(
         found = found.where(found.notna(), frame["score"])
         scores = found
     codes, numbers = code_numbers(scores)
-    if reading.threshold is not None and len(numbers) and not (codes == -2).any():
+    if reading.threshold is not None and len(numbers) and (codes == -2).sum() <= MOST_UNREAD * (codes != -1).sum():
+        # A reply that is no score, among many that are, is none.
+        codes = np.where(codes == -2, -1, codes)
         passed = np.append([float(reading.passes(value)) for value in numbers], np.nan)
         return pd.Series(passed[codes], index=frame.index)
     if (codes >= 0).any() and not (codes == -2).any() and not set(numbers.tolist()) <= {0.0, 1.0}:
@@ -167,12 +171,28 @@ def _at_most(bound: float) -> str:
     return short if float(short) <= bound else repr(bound)
 
 
+def unread(column: pd.Series[Any], name: str, reading: Reading) -> tuple[str, ...]:
+    """What is said of scores that are no numbers beside a threshold.
+
+    Examples
+    --------
+    >>> unread(pd.Series([1, 2, 3, 4, "N/A (no code)"]), "gpt", Reading(threshold=3))
+    ("1 of 5 values of 'gpt' are no numbers and count as missing: 'N/A (no code)'",)
+    """
+    codes, numbers = code_numbers(column)
+    lost = codes == -2
+    if reading.threshold is None or not len(numbers) or not 0 < lost.sum() <= MOST_UNREAD * (codes != -1).sum():
+        return ()
+    words = ", ".join(dict.fromkeys(shown(value) for value in column[lost][:MOST_NAMED]))
+    return (f"{lost.sum()} of {(codes != -1).sum()} values of {name!r} are no numbers and count as missing: {words}",)
+
+
 def _no_words(column: str, values: pd.Series[Any]) -> Problem:
     names = sorted({str(value) for value in distinct_values(values)[1]})
-    shown = ", ".join(map(repr, names[:MOST_NAMED]))
+    some = ", ".join(map(repr, names[:MOST_NAMED]))
     return Problem(
         column=column,
-        found=f"values that mean neither yes nor no: {shown}",
+        found=f"values that mean neither yes nor no: {some}",
         allowed="0 or 1, true/false, yes/no, correct/incorrect, pass/fail",
         fix=f"Say which mean yes: --{column} {column}={names[0]}.",
     )

@@ -33,6 +33,7 @@ from bayesjudge.readers.sheets import read_sheet
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
 from bayesjudge.readers.texts import with_texts
+from bayesjudge.readers.values import with_paths
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables.columns import name_columns
 
@@ -100,7 +101,9 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection
             f"cannot read a table from a {type(source).__name__}; "
             "give a path, or a pandas, Polars, pyarrow or Ibis table"
         )
-    parts = [_unfolded(_put(part, reading), reading, taken) for part in parts]
+    named = [*taken, *filter(None, (reading.criterion[0], reading.label_criterion[0]))]
+    reached = [part if part.tool else replace(part, frame=with_paths(part.frame, named)) for part in parts]
+    parts = [_unfolded(_put(part, reading), reading, taken) for part in reached]
     kept = keep_where([(part.name, part.frame) for part in parts], reading.where)
     return [_chosen(part, frame) for part, (_, frame) in zip(parts, kept, strict=True)]
 

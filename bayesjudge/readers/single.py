@@ -67,6 +67,33 @@ def looks_like_items(frame: pd.DataFrame, problems: Sequence[Problem]) -> InputE
     return InputError(known, options=options) if options else None
 
 
+def words_offered(frame: pd.DataFrame, problems: Sequence[Problem], read_as: Mapping[str, str]) -> InputError | None:
+    """The problems of verdicts or labels that are words of some kinds, with an option for each that may mean yes.
+
+    read_as: The file's names of our columns.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"verdict": ["FULL", "PARTIAL", "FULL"]})
+    >>> wrong = Problem(column="verdict", found="'FULL'", allowed="0 or 1", fix="Recode it.", rows=[1])
+    >>> words_offered(frame, [wrong], {"verdict": "coverage"}).options
+    ('--verdict coverage=FULL', '--verdict coverage=PARTIAL')
+    """
+    for name in ("verdict", "label"):
+        mine = [problem for problem in problems if problem.column == name and problem.rows]
+        if not mine or name not in frame:
+            continue
+        words = sorted(set(as_words(frame[name])) - {""})
+        if not 2 <= len(words) <= MOST_NAMED or "," in "".join(words) or (code_binary(frame[name]) >= 0).any():
+            return None
+        theirs = read_as.get(name, name)
+        options = [f"--{name} {shlex.quote(f'{theirs}={word}')}" for word in words]
+        fix = f"Say which mean yes, others then mean no: {'; '.join(options)}; several by --{name} {theirs}=A,B."
+        of_words = replace(mine[0], found=f"words {', '.join(map(repr, words))}", fix=fix)
+        return InputError([*(one for one in problems if one not in mine), of_words], options=options)
+    return None
+
+
 def _crosses(frame: pd.DataFrame, name: str, once: Sequence[str], least: float) -> bool:
     """Whether each value of a column comes once with a model, and with so many of the models."""
     pairs = frame[[name, *once]].apply(as_words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
@@ -64,6 +64,50 @@ def _decoded(value: str) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return None
+
+
+def with_paths(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """The table with a column for each name that is a path into objects of a column: ``metadata.model``.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"id": [1], "metadata": [{"model": "x"}]})
+    >>> with_paths(frame, ["metadata.model", "id"])["metadata.model"].tolist()
+    ['x']
+    """
+    found = {}
+    for name in (name for name in names if "." in name and name not in frame):
+        head, _, path = name.partition(".")
+        if head in frame and isinstance(frame[head], pd.Series):
+            # A key may have dots of its own: ``metadata.hhem-2.1``.
+            cells = [cell.get(path, at(cell, path)) if isinstance(cell, dict) else None for cell in frame[head]]
+            if any(cell is not None for cell in cells):
+                found[name] = pd.Series(cells, index=frame.index, dtype=object)
+    return frame.assign(**found) if found else frame
+
+
+def paths_in(frame: pd.DataFrame) -> list[str]:
+    """Names of columns, and of what lies in those of objects, as ``metadata.model``.
+
+    Examples
+    --------
+    >>> paths_in(pd.DataFrame({"id": [1], "metadata": [{"model": "x", "tags": {"kind": "y"}}]}))
+    ['id', 'metadata.model', 'metadata.tags.kind']
+    """
+    found: list[str] = []
+    for name in map(str, frame.columns):
+        column = frame[name]
+        first = next(iter(column.dropna()), None) if isinstance(column, pd.Series) else None
+        found += [f"{name}.{path}" for path in _leaves(first)] if isinstance(first, Mapping) and first else [name]
+    return found
+
+
+def _leaves(value: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{key}.{path}" if path else str(key)
+        for key, inner in value.items()
+        for path in (_leaves(inner) if isinstance(inner, Mapping) and inner else [""])
+    ]
 
 
 def as_words(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -12,6 +12,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
 from bayesjudge.readers.conflicts import choose_one
+from bayesjudge.readers.criteria import unread as unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
@@ -24,6 +25,7 @@ from bayesjudge.readers.single import (
     meaning_yes,
     on_one_scale,
     one_system,
+    words_offered,
 )
 from bayesjudge.readers.wide import looks_wide
 from bayesjudge.tables import Verdicts
@@ -102,6 +104,8 @@ def read_verdicts(
         problems = located(error.problems, named)
         taken = (columns or {}).values()
         better = looks_like_items(frame, problems) or looks_wide(parts[0].frame, parts[0].name, problems, taken=taken)
+        if len(named) == 1:
+            better = better or words_offered(frame, problems, named[0].read_as)
         better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES)
         raise better or parts[0].explained(InputError(problems)) from error
     return replace(
@@ -133,6 +137,8 @@ def _named(
     if part.tool is None:
         mine = {str(name): cells[name] for name in cells} | ({theirs: whole["label"]} if "label" in whole else {})
         scaled = on_one_scale({**grades, **mine}, whole.get("verdict"), reading)
+        if "verdict" in whole:
+            scaled += unread_scores(whole["verdict"], one.read_as.get("verdict", "verdict"), reading)
         whole = meaning_yes(whole, part.name, reading, label=theirs)
     marks = one_mark_a_row(whole, cells, part.name, reading) if several else None
     notes = part.notes + doubts + moved + assumed + scaled
@@ -178,7 +184,7 @@ def _read_gold(
     theirs = mapping.get("label", "label")
     # Grades with a threshold or values of their own are not for the judge's.
     own = reading.of_labels is not reading or reading.label_criterion[1]
-    columns_of_labels = {str(who): cells[who] for who in people} or {theirs: named.get("label")}
+    columns_of_labels: dict[str, Any] = {str(who): cells[who] for who in people} or {theirs: named.get("label")}
     came = {} if own else {name: column for name, column in columns_of_labels.items() if column is not None}
     if len(people) > 1:
         named = one_mark_a_row(named, cells, parts[0].name, reading)

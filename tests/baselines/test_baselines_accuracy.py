@@ -315,3 +315,15 @@ def test_logit_limits_at_the_edge_are_the_labels_wilson_interval(item_counts):
     row = rows["accuracy", "m0", "ppi++[logit]", ""]
     assert (row["lower"], row["upper"]) == pytest.approx((wanted["lower"], wanted["upper"]))
     assert 0.8 < row["lower"] < row["upper"] == 1.0
+
+
+def test_one_test_item_leaves_ppi_the_labels_alone(item_counts):
+    """Of one verdict no variance is known: λ = 0, and the interval is that of the labels."""
+    label, v = sampled(3, n_labelled=119)
+    rows = rows_by_key(accuracy_baselines(item_counts(label, v), "judge", bootstrap=0))
+    for unit in ("m0", "m1", "m2"):
+        found = rows["accuracy", unit, "ppi++[logit]", ""]
+        alone = rows["accuracy", unit, "labelled", ""]
+        assert found["point"] == pytest.approx(alone["point"], abs=ROUNDING)
+        assert found["upper"] - found["lower"] == pytest.approx(alone["upper"] - alone["lower"], rel=0.05)
+        assert "the labels alone" in found["note"]

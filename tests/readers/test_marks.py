@@ -113,6 +113,29 @@ def test_a_judges_threshold_cuts_no_grades_on_another_scale() -> None:
         read_verdicts(GRADED.drop(columns="human"), labels=GRADED[["item", "model", "human"]], threshold=">=3")
 
 
+def test_replies_that_are_no_scores_count_as_missing_and_are_said() -> None:
+    scores = pd.Series([4, 2, "N/A (no code)", *range(9)], dtype=object)
+    table = read_verdicts(GRADED.drop(columns="human").assign(score=scores), threshold=">=3")
+    assert len(table) == 11
+    assert table.dropped == {"missing verdict": 1}
+    said = "1 of 12 values of 'score' are no numbers and count as missing: 'N/A (no code)'"
+    assert said in table.warnings
+    # Where they are many, the column is no scores.
+    with pytest.raises(InputError):
+        read_verdicts(GRADED.assign(score=["good", "bad", *range(10)]).drop(columns="human")[:6], threshold=">=3")
+
+
+def test_words_of_a_verdict_are_offered_with_what_they_may_mean() -> None:
+    log = GRADED.drop(columns=["human", "score"]).assign(coverage=["FULL", "PARTIAL", "NONE"] * 4)
+    with pytest.raises(InputError, match="others then mean no") as caught:
+        read_verdicts(log, columns={"verdict": "coverage"})
+    assert caught.value.options == tuple(f"--verdict coverage={word}" for word in ("FULL", "NONE", "PARTIAL"))
+    assert read_verdicts(log, verdict="coverage=FULL,PARTIAL").frame["verdict"].tolist() == [1, 1, 0] * 4
+    # One word among yes and no is a mistake.
+    with pytest.raises(InputError, match="row 2: found 'maybe'"):
+        read_verdicts(log.assign(coverage=["yes", "maybe", "no"] * 4)[:3], columns={"verdict": "coverage"})
+
+
 def test_grades_that_the_judges_threshold_cuts_are_said() -> None:
     table = read_verdicts(GRADED.assign(human=[1, 2, 3, 4, 5, 5] * 2), threshold=">=3")
     assert _labels(table.frame) == [0, 0, 1, 1, 1, 1] * 2

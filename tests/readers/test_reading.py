@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
+from bayesjudge.readers.asking import refusal
 from bayesjudge.readers.filters import keep_where
 
 LOG = pd.DataFrame(
@@ -132,6 +134,25 @@ def test_a_column_for_each_run_is_a_judge_asked_again() -> None:
     trials, _ = read_repeats(compared, wide="verdict:run")
     assert trials is not None
     assert trials.frame.groupby("item")["outcome"].nunique().to_dict() == {"q1": 2, "q2": 1}
+
+
+def test_columns_inside_objects_are_reached_by_their_path(tmp_path: Path) -> None:
+    records = [
+        {"id": k, "meta": {"model": "x", "v2.1": k % 2, "people": {"ann": 1 - k % 2}}, "note": None} for k in range(4)
+    ]
+    path = tmp_path / "nested.json"
+    path.write_text(json.dumps(records))
+    mapped = {"model": "meta.model", "verdict": "meta.v2.1", "label": "meta.people.ann"}
+    table = read_verdicts(path, columns=mapped)
+    assert table.frame[["item", "model", "verdict", "label"]].to_numpy().tolist() == [
+        [str(k), "x", k % 2, 1 - k % 2] for k in range(4)
+    ]
+    assert read_verdicts(path, columns={"model": "meta.model"}, verdict="meta.v2.1=1").frame["verdict"].sum() == 2
+    with pytest.raises(UsageError, match=r"no column 'meta\.nothing' to use as 'verdict'"):
+        read_verdicts(path, columns={"model": "meta.model", "verdict": "meta.nothing"})
+    # What is inside is listed where a column is missing.
+    found = refusal(InputError([]), "accuracy", str(path), columns={}, gold=None, choices={})
+    assert "'id', 'meta.model', 'meta.v2.1', 'meta.people.ann', 'note'" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.report import json_schema
+from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.reading import shared_calibration
 from bayesjudge.studies.accuracy.fits import JudgeFits
@@ -427,7 +428,13 @@ def test_a_judge_that_is_useless_on_one_model_cannot_be_shared_without_a_word():
         rows += [(item, model, int(verdict[item]), float(label[item]) if item < 150 else np.nan) for item in range(600)]
     frame = pd.DataFrame(rows, columns=["item", "model", "verdict", "label"])
     answer = bj.accuracy(frame, pooling="shared", engine="laplace", draws=500, bootstrap=0, compare=False)
-    assert any("One calibration for all would move the accuracy of" in text for text in answer.warnings)
+    said = "One calibration for all would move the accuracy of"
+    (moved,) = [text for text in answer.warnings if said in text]
+    name, _, by = moved.rpartition(said)[2].strip(" .").rpartition(" by ")
+    own = answer.estimates.where(estimand="accuracy", unit=name, method="bayes:judge_error[partial]").frame
+    # What an accuracy moves by leaves it between 0 and 1.
+    assert -1 < float(by) < 1
+    assert own.empty or 0 <= own["point"].iloc[0] + float(by) <= 1
     shared, partial = (f"bayes:judge_error[{pooling}]" for pooling in ("shared", "partial"))
     difference = answer.estimates.where(estimand="difference", method=shared).frame.iloc[0]
     assert "Shared calibration is not defensible" in difference["note"]
@@ -507,3 +514,12 @@ def test_poolings_are_compared_for_one_judge_and_leave_the_estimates_alone(log, 
         f"bayes:judge_error[{pooling}]" for pooling in ("partial", "shared", "specific")
     ]
     pd.testing.assert_frame_equal(compared.estimates.frame, answer.estimates.frame)
+
+
+def test_the_verdicts_of_a_few_unlabelled_answers_are_no_raw_rate(log):
+    """All labels but two: the rate of two verdicts is not the model's, and half of all answers is."""
+    full = log.assign(label=log["label"].fillna(log["verdict"]).astype(int))
+    items = full["item"].drop_duplicates()
+    for hidden, spoken in ((items[:2], False), (items[: len(items) * 2 // 3], True)):
+        some = full.assign(label=full["label"].where(~full["item"].isin(hidden)))
+        assert any(text.startswith("Raw rates") for text in headline(ask(some))) is spoken

@@ -70,9 +70,10 @@ def labelled_reasons(moments: Moments) -> list[str]:
 
 
 def tuned(moments: Moments) -> Array:
-    """Variance-minimising ``λ*`` (B, M) in [0, 1]; 0, labels alone, without test items or variation."""
+    """Variance-minimising ``λ*`` (B, M) in [0, 1]; 0, labels alone, without variation or a second test item."""
     room = (1.0 + ratio(moments.labelled, moments.unlabelled)) * moments.variance_pooled
-    best = ratio(moments.covariance, np.where(room > 0, room, 0.0))
+    # Of one test item no variance is known, and it could move the labelled mean by little.
+    best = ratio(moments.covariance, np.where((room > 0) & (moments.unlabelled != 1), room, 0.0))
     return np.clip(np.where(np.isnan(best), 0.0, best), 0.0, 1.0)
 
 

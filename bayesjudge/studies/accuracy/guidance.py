@@ -181,7 +181,9 @@ def _shift_by_sharing(theta: Estimates, diagnostics: Estimates) -> str:
     rates = (quality_rows(diagnostics, name).set_index("name")["point"] for name in names)
     q0, q1 = (rate.reindex(accuracy.index).to_numpy(float) for rate in rates)
     mean_0, mean_1 = (np.full(len(q), np.nanmean(q)) for q in (q0, q1))
-    shift = shared_bias(accuracy.to_numpy(float), q0, q1, mean_0, mean_1)
+    right = accuracy.to_numpy(float)
+    # As it is reported, an accuracy stays between 0 and 1.
+    shift = np.clip(right + shared_bias(right, q0, q1, mean_0, mean_1), 0.0, 1.0) - right
     if not np.isfinite(shift).any():
         return ""
     worst = int(np.nanargmax(np.abs(shift)))
