@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from inspect import Parameter
 from pathlib import Path
@@ -101,6 +102,7 @@ def as_typed(answer: Comparison, question: str, known: Sequence[Stated], given: 
     """The answer as who typed the command reads it: options by their flags, and the command among its settings."""
     flags = {rf"(?<![\[,])\b{one.name}= ?": f"{_flag(one)} " for one in known}
 
+    @cache  # most rows have one of few notes
     def typed(text: str) -> str:
         for option, flag in flags.items():
             text = re.sub(rf"{option}(?:'([^']*)')?", rf"{flag}\1", text)

@@ -368,3 +368,21 @@ def test_attack_prompts_hold_what_they_are_about() -> None:
         assert "{because}" in text
     with pytest.raises(UsageError, match="length, sentiment, distraction"):
         attack_prompt("flattery", prompt="", answer="")
+
+
+def test_scores_of_other_folds_are_not_compared() -> None:
+    """A fold's score is the share of the others that agree, which knows nothing: pooled it ranks wrongly."""
+    rng = np.random.default_rng(0)
+    agrees, fold = rng.random(400) < 0.7, np.arange(400) % 10
+    score = np.array([agrees[fold != k].mean() for k in range(10)])[fold]
+    assert auc(score, agrees) < 0.5
+    assert auc(score, agrees, fold) == 0.5
+    # Within each fold it is the mean over its pairs, each weighed alike.
+    better = score + 0.3 * agrees + rng.normal(size=400) / 5
+    won = [
+        (better[i] > better[j]) + 0.5 * (better[i] == better[j])
+        for k in range(10)
+        for i in np.flatnonzero((fold == k) & agrees)
+        for j in np.flatnonzero((fold == k) & ~agrees)
+    ]
+    assert auc(better, agrees, fold) == pytest.approx(np.mean(won))

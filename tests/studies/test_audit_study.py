@@ -95,6 +95,17 @@ def test_methods_stand_side_by_side_on_pairs_they_did_not_see(answer: Comparison
     assert {"auc", "precision of flips", "effect"} <= set(answer.diagnostics.frame["estimand"])
 
 
+def test_without_features_nothing_is_ranked() -> None:
+    """Every verdict has one trust: an AUC of 0, since folds without agreements expect less, was shown as found."""
+    rng = np.random.default_rng(4)
+    people = np.where(rng.random(60) < 0.8, "a", "b")
+    frame = pd.DataFrame({"item": range(80), "judge_prefers": "a", "human_prefers": [*people, *[None] * 20]})
+    answer = audit(Pairs.from_frame(frame), engine="laplace", draws=200)
+    rows = answer.diagnostics.where(estimand="auc").frame
+    assert "bayes:verdict_agreement[both]" not in set(rows["method"])
+    assert answer.held_out["bayes:verdict_agreement[both]"]["auc"] == 0.5
+
+
 def test_what_drives_trust_is_listed(answer: Comparison) -> None:
     drivers = answer.checks["features"].set_index("feature")
     # The simulated judge likes long answers, and people do not.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.audit import Audit
 from bayesjudge.baselines.audit.evidence import mean_by_pair
 from bayesjudge.baselines.common.intervals import normal_quantile
-from bayesjudge.counts.pairs import directions, presentations
+from bayesjudge.counts.pairs import Presentations, directions, presentations
 from bayesjudge.studies.audit.folds import Folds, make_folds
 from bayesjudge.text import chance
 
@@ -43,6 +43,9 @@ class Guard:
     trust: P(people agree) of every verified verdict by a model that did not see its pair, and its interval; NaN
         elsewhere.
     flips: Held-out flips, whether the guard is open or not.
+    ranked: The trust by which verdicts are ranked and calibration is looked at: equal where features are, whether
+        people agree or not. ``trust`` is a mean over verdicts that people decided alike, and a fit without one that
+        agrees expects less agreement: it would rank the wrong way round what no feature tells apart.
     """
 
     open: bool
@@ -53,6 +56,7 @@ class Guard:
     folds: Folds
     trust: NDArray[np.float64]
     flips: NDArray[np.bool_]
+    ranked: NDArray[np.float64]
 
 
 def fast_audit(pairs: Pairs, model: VerdictAgreement, *, seed: int = 0, guarded: bool = True) -> Audit:
@@ -102,7 +106,7 @@ def guard_of(
     from scipy.stats import beta
 
     split = make_folds(pairs, folds=folds, seed=seed)
-    trust = _cross_validated(pairs, data, model, split, prob)
+    trust, ranked = _cross_validated(pairs, data, model, split, prob)
     flips = (trust[:, 0] < 0.5) & flippable(pairs)
     rows = np.flatnonzero(pairs.verified)
     item = pairs.codes("item")[rows]
@@ -123,6 +127,7 @@ def guard_of(
         folds=split,
         trust=trust,
         flips=flips,
+        ranked=ranked,
     )
 
 
@@ -143,6 +148,7 @@ def closed_guard(pairs: Pairs, *, seed: int) -> Guard:
         folds=make_folds(pairs, folds=FOLDS, seed=seed),
         trust=np.full((len(pairs), 3), np.nan),
         flips=np.zeros(len(pairs), dtype=bool),
+        ranked=np.full(len(pairs), np.nan),
     )
 
 
@@ -164,8 +170,8 @@ def _refused(wins: float, losses: float, sure: float, split: Folds) -> str:
 
 def _cross_validated(
     pairs: Pairs, data: Data, model: VerdictAgreement, split: Folds, prob: float
-) -> NDArray[np.float64]:
-    """P(agree) of every verified verdict by a fit without its fold, with its interval (n, 3)."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P(agree) of every verified verdict by a fit without its fold, with its interval (n, 3); and for ranking (n,)."""
     of, y = presentations(pairs), np.asarray(data["agreements"], dtype=float)
     verified = of.where(pairs.verified)
     x, vote, fold = data["x"], data["vote"], split.fold[of.first][verified]
@@ -176,13 +182,23 @@ def _cross_validated(
         limits = fitted.interval(x[out], vote[out], z=normal_quantile(prob))
         found[out] = np.column_stack([fitted.probability(x[out], vote[out]), *limits])
     # Pairs with the same data are in folds by chance: each has their mean, so that names decide nothing.
-    alike = np.unique(np.column_stack([x, vote, y]), axis=0, return_inverse=True)[1].ravel()
-    by_pair = np.full((len(of.first), 3), np.nan)
-    means = [np.bincount(alike, weights=column) / np.bincount(alike) for column in found.T]
-    by_pair[verified] = np.column_stack(means)[alike]
-    rows = np.column_stack([of.of_rows(column) for column in by_pair.T])
+    rows = _of_rows(of, verified, _means_of_alike(found, np.column_stack([x, vote, y])))
+    ranked = _of_rows(of, verified, _means_of_alike(found, np.column_stack([x, vote])))[:, 0]
     # The interval of the other response's probability ends where this one's begins.
-    return np.where(of.side[:, None] > 0, rows, rows[:, [0, 2, 1]])
+    return np.where(of.side[:, None] > 0, rows, rows[:, [0, 2, 1]]), ranked
+
+
+def _means_of_alike(found: NDArray[np.float64], keys: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row's mean over the rows with equal keys."""
+    alike = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+    return np.column_stack([np.bincount(alike, weights=column) / np.bincount(alike) for column in found.T])[alike]
+
+
+def _of_rows(of: Presentations, verified: NDArray[Any], means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values of verified pairs at the rows of the table."""
+    by_pair = np.full((len(of.first), means.shape[1]), np.nan)
+    by_pair[verified] = means
+    return np.column_stack([of.of_rows(column) for column in by_pair.T])
 
 
 def _over_questions(gain: NDArray[np.float64], question: NDArray[np.float64], seed: int) -> float:

@@ -70,10 +70,10 @@ def compare_methods(
     report: ``report(done, total)``, called after each fold.
 
     Returns: frame: One row a verified verdict and method, in the order of `Pairs.rank`: ``item, category, agrees,
-        method, score, flip``.; warnings: Methods that some fold gave too little to work on.
+        fold, method, score, flip``.; warnings: Methods that some fold gave too little to work on.
     """
     fold, warnings, done = guard.folds.fold, [], 0
-    parts = [_of_method(pairs, label, guard.trust[:, 0], guard.flips)]
+    parts = [_of_method(pairs, fold, label, guard.ranked, guard.flips)]
     for name, method in methods.items():
         scores, flips = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=bool)
         for part in range(guard.folds.number):
@@ -90,11 +90,13 @@ def compare_methods(
             if report is not None:
                 report(done, len(methods) * guard.folds.number)
         else:
-            parts.append(_of_method(pairs, name, scores, flips))
+            parts.append(_of_method(pairs, fold, name, scores, flips))
     return pd.concat(parts, ignore_index=True), warnings
 
 
-def _of_method(pairs: Pairs, name: str, scores: NDArray[np.float64], flips: NDArray[np.bool_]) -> pd.DataFrame:
+def _of_method(
+    pairs: Pairs, fold: NDArray[np.int64], name: str, scores: NDArray[np.float64], flips: NDArray[np.bool_]
+) -> pd.DataFrame:
     rows = np.argsort(pairs.rank)
     rows = rows[pairs.verified[rows]]
     mine = pairs.frame.iloc[rows]
@@ -103,6 +105,7 @@ def _of_method(pairs: Pairs, name: str, scores: NDArray[np.float64], flips: NDAr
             "item": mine["item"].to_numpy(),
             "category": mine["category"].fillna("").to_numpy(),
             "agrees": pairs.agrees[rows],
+            "fold": fold[rows],
             "method": name,
             "score": scores[rows],
             "flip": flips[rows],
@@ -140,16 +143,18 @@ def quality_rows(frame: pd.DataFrame, *, prob: float, seed: int) -> list[dict[st
     for name, mine in frame.groupby("method", sort=False):
         known = mine[np.isfinite(mine["score"])]
         score, right = known["score"].to_numpy(), known["agrees"].to_numpy()
+        fold = known["fold"].to_numpy()
         item, common = known["item"].to_numpy(), {"unit": "held out", "method": str(name), "prob": prob}
-        # Leaving everything has one score a fold, which ranks nothing.
-        if name != JUDGE and len(score) and np.ptp(score) > 0:
+        # Leaving everything has one score a fold, which ranks nothing; nor does a model without features.
+        ranks = known.groupby("fold")["score"].agg(np.ptp).max() if len(known) else 0.0
+        if name != JUDGE and ranks > 0:
             note = "" if 0 < share < 1 else "undefined: people's labels are all equal"
-            limits = _bootstrapped(score, right, item, prob=prob, seed=seed)
+            limits = _bootstrapped(score, right, item, fold, prob=prob, seed=seed)
             rows.append(
                 {
                     **common,
                     "estimand": "auc",
-                    "point": auc(score, right),
+                    "point": auc(score, right, fold),
                     "lower": limits[0],
                     "upper": limits[1],
                     "note": note,
@@ -189,7 +194,13 @@ def quality_rows(frame: pd.DataFrame, *, prob: float, seed: int) -> list[dict[st
 
 
 def _bootstrapped(
-    score: NDArray[np.float64], right: NDArray[np.float64], item: NDArray[Any], *, prob: float, seed: int
+    score: NDArray[np.float64],
+    right: NDArray[np.float64],
+    item: NDArray[Any],
+    fold: NDArray[Any],
+    *,
+    prob: float,
+    seed: int,
 ) -> tuple[float, float]:
     """Percentile interval of the AUC over resampled pairs; replicates without both classes are left out."""
     rng, pair = np.random.default_rng([seed, 3]), pd.factorize(item)[0]
@@ -199,7 +210,7 @@ def _bootstrapped(
         count = size[drawn]
         within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         k = rows[np.repeat(start[drawn], count) + within]
-        draws.append(auc(score[k], right[k]))
+        draws.append(auc(score[k], right[k], fold[k]))
     known = np.array([value for value in draws if np.isfinite(value)])
     if not len(known):
         return np.nan, np.nan
@@ -273,7 +284,7 @@ def held_out_figures(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
             "after": float(now),
             "gain": float(mean_by_pair(after - right, item).mean()),
             "flips": float(flips),
-            "auc": np.nan if name == JUDGE else auc(score, agrees),
+            "auc": np.nan if name == JUDGE else auc(score, agrees, known["fold"].to_numpy()),
             "brier": float(mean_by_pair((score - agrees) ** 2, scored).mean()) if len(known) else np.nan,
             "ece": float(np.average(error, weights=bins["n"])) if len(bins) else np.nan,
         }
