@@ -118,8 +118,8 @@ class VerdictFile(LogFile):
     label: Annotated[
         str | None,
         Option(
-            "The criterion or column that people marked, of --gold too: NAME or NAME=VALUE,...; a column a person: "
-            "'human 1,human 2' or 'human *'."
+            "The criterion or column that people marked, of --gold too: NAME, NAME=VALUE,... or 'NAME>=75'; a column "
+            "a person: 'human 1,human 2' or 'human *'."
         ),
     ] = None
     threshold: Annotated[str | None, Option("Which scores mean yes: 7, '>=7' or '<=2'.")] = None

@@ -50,9 +50,12 @@ def test_header_names_of_models_are_sides_too_and_strangers_are_not() -> None:
     assert read_battles(called).frame["verdict"].tolist() == [0.0, 1.0, 1.0]
 
 
-def test_zero_among_ones_and_twos_is_a_tie_and_a_reply_that_was_not_read_is_none() -> None:
-    found = read_battles(BATTLES.assign(winner=[1, 0, 2])).frame["verdict"]
+def test_a_third_number_is_a_tie_zero_among_them_is_refused_and_a_reply_that_was_not_read_is_none() -> None:
+    found = read_battles(BATTLES.assign(winner=[1, 3, 2])).frame["verdict"]
     assert found.tolist() == [1.0, 0.5, 0.0]
+    # Some write a, b and tie as 0, 1 and 2, others tie, a and b.
+    with pytest.raises(InputError, match="found 2"):
+        read_battles(BATTLES.assign(winner=[1, 0, 2]))
     words = read_battles(BATTLES.assign(winner=["tie (all bad)", "invalid", "model_b"]))
     assert words.frame["verdict"].tolist() == [0.5, 0.0]
     assert sum(words.dropped.values()) == 1
