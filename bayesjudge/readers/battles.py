@@ -20,7 +20,7 @@ from bayesjudge.readers.wide import one_judge_a_row
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_rows import NAMES
 from bayesjudge.tables.columns import label_source, require_unique
-from bayesjudge.tables.words import ORDERS
+from bayesjudge.tables.words import ORDERS, code_numbers
 
 
 def read_battles(
@@ -90,6 +90,7 @@ def read_battles(
     except InputError as error:
         found = located(error.problems, parts)
         raise parts[0].explained(InputError(found)) from error
+    warnings += _of_probabilities(frame)
     return replace(
         battles,
         warnings=tuple(dict.fromkeys(warnings + battles.warnings)),
@@ -97,6 +98,17 @@ def read_battles(
         source=origins(parts) + (items.source if items else ()),
         label_source=label_source(columns, battles.frame, "human"),
     )
+
+
+def _of_probabilities(frame: pd.DataFrame) -> tuple[str, ...]:
+    """What is said of a judge's preferences that are probabilities, without a verdict beside them."""
+    if "prob_a" not in frame:
+        return ()
+    alone = frame["prob_a"] if "verdict" not in frame else frame["prob_a"][frame["verdict"].isna()]
+    numbers = code_numbers(alone)[1]
+    if not ((numbers > 0) & (numbers < 1) & (numbers != 0.5)).any():
+        return ()
+    return ("a judge's probabilities count as wins above 0.5 in hard Elo and Bradley–Terry, elsewhere by their logits",)
 
 
 def _require_one_pair(log: pd.DataFrame, joined: pd.DataFrame) -> None:

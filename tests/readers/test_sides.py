@@ -144,3 +144,11 @@ def test_an_audit_of_questions_and_models_takes_their_pairs_as_items() -> None:
         ["2: x / z", "b", "a"],
     ]
     assert pairs.frame["question"].tolist() == ["1", "1", "2"]
+
+
+def test_how_probabilities_count_is_said_where_no_verdict_is_stated() -> None:
+    said = "a judge's probabilities count as wins above 0.5"
+    alone = BATTLES.drop(columns="winner").assign(prob_a=[0.7, 0.2, 0.5])
+    assert any(text.startswith(said) for text in read_battles(alone).warnings)
+    for other in (alone.assign(verdict=list("abt")).replace({"t": "tie"}), alone.assign(prob_a=[1.0, 0.0, 0.5])):
+        assert not any(text.startswith(said) for text in read_battles(other).warnings)
