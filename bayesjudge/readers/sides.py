@@ -101,7 +101,7 @@ def pairs_as_items(frame: pd.DataFrame, *, values: Sequence[str] = ()) -> tuple[
     notes: tuple[str, ...] = ()
     if pairs["item"].duplicated().any():
         frame = frame.assign(item=frame["item"].astype(object).where(~named, item + ": " + first + " / " + second))
-        notes = ("one item has several pairs of models: each pair of each item is compared with itself alone",)
+        notes = ("items have several pairs of models: each pair is compared with itself alone",)
     unordered = "order" not in frame or not frame["order"].notna().any()
     if unordered and len(ordered) > len(pairs):
         frame = frame.assign(order=ORDERS[0])

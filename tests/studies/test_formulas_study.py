@@ -185,6 +185,11 @@ def test_columns_are_tested_unless_they_are_in_the_model(tmp_path: Path) -> None
     (said,) = (text for text in answer.warnings if "errors depend on" in text)
     assert "errors depend on length (z" in said
     assert "--formula 'sensitivity ~ 1 + length + (1|system)'" in said
+    assert "Wherever labels were chosen by it" in said
+    # Where every answer has a label, none was chosen.
+    whole = bj.accuracy(frame[frame["label"].notna()], **quick)
+    (said,) = (text for text in whole.warnings if "errors depend on" in text)
+    assert "Wherever labels were chosen" not in said
     page = tmp_path / "page.html"
     answer.to_html(page)
     assert "score tests on labelled answers" in page.read_text(encoding="utf-8")

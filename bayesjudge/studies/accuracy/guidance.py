@@ -75,12 +75,16 @@ def warnings_of(
         own, tested = counts.for_judge(judge), checks["selection"]
         tested = tested[tested["judge"] == judge]
         found += [about + text for text in _judge_warnings(own, theta, of_judge, tested)]
-    found += _columns(checks["columns"], len(counts.models)) if "columns" in checks else []
+    complete = bool((counts.answers.label >= 0).all())
+    found += _columns(checks["columns"], len(counts.models), complete=complete) if "columns" in checks else []
     return found + check_warnings(checks)
 
 
-def _columns(tested: pd.DataFrame, systems: int) -> list[str]:
-    """Columns on which a judge's errors depend, and the formula for the strongest."""
+def _columns(tested: pd.DataFrame, systems: int, *, complete: bool) -> list[str]:
+    """Columns on which a judge's errors depend, and the formula for the strongest.
+
+    complete: Every answer has a label, so that none was chosen.
+    """
     bad = tested[tested["holm"] < LEVEL]
     if bad.empty:
         return []
@@ -92,9 +96,10 @@ def _columns(tested: pd.DataFrame, systems: int) -> list[str]:
     first = bad.iloc[0]
     name = first["column"] if first["column"].isidentifier() else f"`{first['column']}`"
     terms = [name if pd.isna(first["levels"]) else f"(1|{name})", *["(1|system)"] * (systems > 1)]
+    chosen = "" if complete else f"Wherever labels were chosen by it, add --formula 'label ~ 1 + {terms[0]}'; "
     text = (
         f"errors depend on {', '.join(shown)}{more}, given the label (Holm's p below {LEVEL:g} over {len(tested)} "
-        f"tests). Wherever labels were chosen by it, add --formula 'label ~ 1 + {terms[0]}'; to learn how, --formula "
+        f"tests). {chosen}{'To' if complete else 'to'} learn how, --formula "
         f"'sensitivity ~ {' + '.join(['1', *terms])}' and the same for specificity and accuracy"
     )
     return [text]
