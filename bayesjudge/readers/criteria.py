@@ -171,12 +171,12 @@ def _at_most(bound: float) -> str:
     return short if float(short) <= bound else repr(bound)
 
 
-def unread(column: pd.Series[Any], name: str, reading: Reading) -> tuple[str, ...]:
+def unread_scores(column: pd.Series[Any], name: str, reading: Reading) -> tuple[str, ...]:
     """What is said of scores that are no numbers beside a threshold.
 
     Examples
     --------
-    >>> unread(pd.Series([1, 2, 3, 4, "N/A (no code)"]), "gpt", Reading(threshold=3))
+    >>> unread_scores(pd.Series([1, 2, 3, 4, "N/A (no code)"]), "gpt", Reading(threshold=3))
     ("1 of 5 values of 'gpt' are no numbers and count as missing: 'N/A (no code)'",)
     """
     codes, numbers = code_numbers(column)

@@ -15,7 +15,7 @@ from bayesjudge.tables.coding import UNKNOWN
 from bayesjudge.tables.words import ORDERS, OUTCOMES, code_numbers, code_order, code_outcome
 
 #: Numbers that state a winner otherwise than 1, 0 and 0.5 do, by those that give them away, and how they are read.
-#: Of 0, 1 and 2 nobody knows: some write a, b and tie so, others tie, a and b.
+#: What 0, 1 and 2 mean is not clear: some write a, b and tie so, others tie, a and b.
 _CODES = (({2.0}, {1.0: "a", 2.0: "b", 1.5: "tie", 3.0: "tie"}), ({-1.0}, {1.0: "a", -1.0: "b", 0.0: "tie"}))
 
 

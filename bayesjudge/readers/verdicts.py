@@ -9,10 +9,10 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
 from bayesjudge.readers.conflicts import choose_one
-from bayesjudge.readers.criteria import unread as unread_scores
+from bayesjudge.readers.criteria import unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
@@ -87,7 +87,7 @@ def read_verdicts(
     parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
     named, marks = [], []
     for part in parts:
-        one, notes, theirs = _named(part, mine, of_log(part.frame, columns, gold, items), grades)
+        one, notes, theirs = _named(part, mine, of_log(part.frame, columns, gold, items), grades, alone=gold is None)
         named.append(one)
         marks += [] if theirs is None else [theirs]
         warnings += notes
@@ -119,11 +119,12 @@ def read_verdicts(
 
 
 def _named(
-    part: Part, reading: Reading, mapped: dict[str, str], grades: Mapping[str, Any]
+    part: Part, reading: Reading, mapped: dict[str, str], grades: Mapping[str, Any], *, alone: bool
 ) -> tuple[Part, tuple[str, ...], pd.DataFrame | None]:
     """A file under our names, what was assumed, and marks of several people in columns.
 
     grades: People's of a second file, by the names of its columns.
+    alone: There is no second file of labels.
     """
     people = () if part.tool else label_columns(part.frame.columns, part.name, reading)
     several = people if len(people) > 1 else ()
@@ -142,7 +143,9 @@ def _named(
         whole = meaning_yes(whole, part.name, reading, label=theirs)
     marks = one_mark_a_row(whole, cells, part.name, reading) if several else None
     notes = part.notes + doubts + moved + assumed + scaled
-    if part.tool is None and marks is None and "label" not in whole:
+    if not alone and marks is not None:
+        raise UsageError(f"--label names columns of {part.name}, and --gold has labels too: leave one of them out")
+    if alone and part.tool is None and marks is None and "label" not in whole:
         rows, said = people_among_judges(whole, "verdict")
         if rows.any() and {"item", "model"} <= set(whole.columns):
             keys = ["item", "model", *(["annotator"] if "annotator" in whole else [])]

@@ -73,6 +73,18 @@ def test_a_second_files_columns_are_people_too(tmp_path: Path) -> None:
     assert one.annotations is None
 
 
+def test_labels_of_a_second_file_are_not_lost_beside_others() -> None:
+    gold = NAMED[["item", "model"]].assign(label=[1, 1, 0, 0])
+    with pytest.raises(UsageError, match="--label names columns of the table, and --gold has labels too"):
+        read_verdicts(NAMED, labels=gold, threshold="3", label="Human *")
+    log = NAMED[["item", "model"]].assign(judge="g", verdict=1)
+    both = pd.concat([log, log.assign(judge="human", verdict=0)])
+    found = read_verdicts(both, labels=gold)
+    # With a second file, a judge of that name stays a judge, and labels are the file's.
+    assert set(found.frame["judge"]) == {"g", "human"}
+    assert _labels(found.frame[found.frame["judge"] == "g"]) == [1, 1, 0, 0]
+
+
 def test_a_column_of_the_second_file_alone_is_its_label() -> None:
     """The log has no such column: it was asked for one."""
     log, grades = NAMED[["item", "model", "score"]], NAMED[["item", "model"]].assign(grade=[3, 1, 2, 1])
