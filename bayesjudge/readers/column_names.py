@@ -55,7 +55,6 @@ _JUDGES = [
     "evaluator",
     "grader",
     "rater",
-    "reviewer",
     "autorater",
 ]
 _VOTERS = ["human_id", "voter_id", "annotator_id", "user_id", "rater_id"]
