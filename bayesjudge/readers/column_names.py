@@ -46,17 +46,7 @@ _HUMAN = [
     "human_score",
 ]
 _ANY_HUMAN = "human_*"
-_JUDGES = [
-    "judge_model",
-    "judge_id",
-    "judge_name",
-    "judger",
-    "annotator",
-    "evaluator",
-    "grader",
-    "rater",
-    "autorater",
-]
+_JUDGES = ["judge_model", "judge_id", "judge_name", "judger", "annotator", "evaluator", "grader", "rater", "autorater"]
 _VOTERS = ["human_id", "voter_id", "annotator_id", "user_id", "rater_id"]
 
 #: Ways to choose among columns that could be meant, of which a message names as many.

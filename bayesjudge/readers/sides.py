@@ -36,7 +36,9 @@ def winners_named(
     for value, name in zip(values, theirs or values, strict=True):
         if value in frame and isinstance(frame[value], pd.Series):
             found, said = _named(frame, value, name)
-            found, read = _numbered(found, name, ours=name == value)
+            # Outcomes of a table without models may be grades that have another name.
+            compared = value != "outcome" or all(_models(frame))
+            found, read = _numbered(found, name, ours=name == value) if compared else (found, [])
             frame = frame.assign(**{value: found})
             notes += [*said, *read]
     return frame, tuple(notes)

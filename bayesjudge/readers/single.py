@@ -166,7 +166,7 @@ def on_one_scale(
     """
     own = reading.of_labels is not reading or reading.label_criterion[1]
     found = {} if own or reading.threshold is None else {name: _grades(column) for name, column in grades.items()}
-    judged, notes = _grades(scores) if scores is not None else [], []
+    judged, notes = code_numbers(scores)[1] if scores is not None else np.zeros(0), []
     for name, values in ((name, values) for name, values in found.items() if len(values)):
         label = shlex.quote(f"{name}>=...")
         most = sorted([abs(np.max(values)), abs(np.max(judged))]) if len(judged) else [1, 1]

@@ -114,6 +114,9 @@ def test_a_judges_threshold_cuts_no_grades_on_another_scale() -> None:
     with pytest.raises(UsageError, match=r"scores, from 1 to 4; people's grades in 'human' go from 0 to 110") as caught:
         read_verdicts(GRADED, threshold=">=3")
     assert caught.value.options == ("--label 'human>=30'", "--label 'human>=60'", "--label 'human>=80'")
+    # A reply that is no score hides the scale of the others from no one.
+    with pytest.raises(UsageError, match="scores, from 1 to 4"):
+        read_verdicts(GRADED.assign(score=[1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, "N/A"]), threshold=">=3")
     own = read_verdicts(GRADED, threshold=">=3", label="human>=50").frame
     assert own["verdict"].tolist() == [0, 0, 1, 1] * 3
     assert _labels(own) == [int(10 * k >= 50) for k in range(12)]

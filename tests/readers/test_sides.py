@@ -123,6 +123,12 @@ def test_a_pair_both_ways_round_is_one_item_in_two_orders() -> None:
     assert not any("taken to be presented first" in text for text in stated.warnings)
 
 
+def test_grades_without_models_are_no_winners() -> None:
+    grades = pd.DataFrame({"item": [1, 1], "judge": "g", "verdict": [1, 2]})
+    with pytest.raises(InputError, match="found 2"):
+        read_repeats(grades)
+
+
 def test_scores_of_both_answers_change_places_with_them() -> None:
     frame = pd.DataFrame(
         {"item": 1, "model_a": ["x", "y"], "model_b": ["y", "x"], "score_a": [9, 3], "score_b": [4, 8]}
