@@ -24,7 +24,8 @@ Verdict = Annotated[
     str | None, _read(help="The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
 ]
 Label = Annotated[
-    str | None, _read(help="The criterion or column that people marked, of --gold too: NAME or NAME=VALUE,...")
+    str | None,
+    _read(help="What people marked, of --gold too: NAME, NAME=VALUE,... or 'NAME>=75'; a column a person: 'human *'."),
 ]
 Gold = Annotated[str | None, _read(help="Second file with human labels by item (and model).", metavar="<file>")]
 Threshold = Annotated[str | None, _read(help="Which scores mean yes: 7, '>=7' or '<=2'.")]

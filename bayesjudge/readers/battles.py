@@ -101,7 +101,7 @@ def read_battles(
 
 
 def _of_probabilities(frame: pd.DataFrame) -> tuple[str, ...]:
-    """What is said of a judge's preferences that are probabilities, without a verdict beside them."""
+    """What is said of a judge's preferences that are probabilities, without a stated verdict."""
     if "prob_a" not in frame:
         return ()
     alone = frame["prob_a"] if "verdict" not in frame else frame["prob_a"][frame["verdict"].isna()]

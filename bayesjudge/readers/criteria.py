@@ -20,7 +20,8 @@ from bayesjudge.tables.words import code_numbers
 
 #: Values of a criterion, and criteria, that a message names.
 MOST_NAMED = 8
-#: Share of scores that may be no numbers beside a threshold, and count as missing.
+#: Share of scores that may be no numbers, and count as missing, where a threshold is given: with more of them it is no
+#: column of scores.
 MOST_UNREAD = 0.2
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -47,12 +48,14 @@ def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
     people = _one(part, frame.loc[marked & ~judged, "criterion"], label or verdict, "label")
     keep = (judged & _of(frame, verdict)) | (marked & ~judged & _of(frame, people))
     frame = frame[keep].set_axis(places[keep])
+    scores = frame["verdict"].where(frame["score"].isna(), frame["score"])
+    lost = () if values else unread_scores(scores, verdict or "score", reading)
     frame = frame.assign(
         verdict=binary(part.name, frame, "verdict", reading, values),
         label=binary(part.name, frame, "label", reading.of_labels, meaning),
     )
     notes = (f"verdict: criterion {verdict!r} of {part.tool.name}",) if verdict and part.tool else ()
-    return frame, notes
+    return frame, notes + lost
 
 
 def _with_columns(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
@@ -172,7 +175,7 @@ def _at_most(bound: float) -> str:
 
 
 def unread_scores(column: pd.Series[Any], name: str, reading: Reading) -> tuple[str, ...]:
-    """What is said of scores that are no numbers beside a threshold.
+    """What is said of scores that are no numbers where a threshold is given.
 
     Examples
     --------

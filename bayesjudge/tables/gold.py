@@ -139,7 +139,7 @@ def _rules(named: pd.DataFrame, parts: Mapping[str, tuple[NDArray[Any], pd.Index
 
 
 def _majority(gold: Gold, annotator: pd.Index[Any]) -> Gold:
-    """One label an answer, the majority of its annotators; all marks are kept beside it.
+    """One label an answer, the majority of its annotators; all marks are kept.
 
     A tie gives no label, and answers on which people tie are no random sample: past a share of them this is said.
     """

@@ -207,7 +207,7 @@ def test_the_items_are_the_column_that_each_model_has_once() -> None:
         assert not none.value.options
 
 
-#: Three people's votes on four comparisons that one judge made once; nobody decides the last.
+#: Three people's votes on four comparisons that one judge made once; the last is a tie.
 VOTES = pd.DataFrame(
     {
         "pair_id": [1, 2, 3, 4],

@@ -44,7 +44,7 @@ ECHO = 0.5
 
 
 def panel_jobs(votes: PanelVotes, options: AccuracyOptions, models: Sequence[Further]) -> dict[str, Fitting]:
-    """The fits of the panel by their models' labels: the one that leads, and what ``models`` ask for beside it."""
+    """The fits of the panel by their models' labels: the one that leads, then ``models``."""
     # Its posterior is near normal, and the sampler of fit_many is the faster one there.
     chosen = replace(options, engine="hmc") if options.engine == "nuts" else options
     own = is_requested(options, JudgePanel().name) or not models
