@@ -2,7 +2,7 @@
 
 The rubric is that of the Soft-Elo paper (appendix A): six criteria from 1 to 10 for each of two answers.
 Judges wrap the JSON in a fence, put prose around it, or forget the fence; all of that is read. Numbers are
-not mended: a reply with a score that is missing, no number or off the scale fails, and failures are counted.
+not mended: a reply with a score that is missing, no number or off the scale fails, with the reason.
 """
 
 from __future__ import annotations
@@ -54,19 +54,6 @@ class Reply:
         return sum(self.scores_a[name] - self.scores_b[name] for name in self.scores_a) / len(self.scores_a)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Replies:
-    """Many replies read.
-
-    frame: One row a reply: ``score_a, score_b`` (means over the criteria) and ``verdict``, NaN where it failed; a
-        column ``a_<criterion>`` and ``b_<criterion>`` each; ``failure``.
-    failures: Reason to number of replies.
-    """
-
-    frame: pd.DataFrame
-    failures: Mapping[str, int]
-
-
 def parse_reply(text: str, *, criteria: Iterable[str] = CRITERIA) -> Reply:
     """Read one reply.
 
@@ -88,15 +75,6 @@ def parse_reply(text: str, *, criteria: Iterable[str] = CRITERIA) -> Reply:
         return _failed(wrong[0])
     a, b = (side for side in sides if not isinstance(side, str))
     return Reply(scores_a=a, scores_b=b, preference=_preference(chosen[0]))
-
-
-def read_replies(texts: Iterable[str | None], *, criteria: Iterable[str] = CRITERIA) -> Replies:
-    """Read many replies; a missing one is a failure too."""
-    names = tuple(criteria)
-    replies = [parse_reply(text, criteria=names) if isinstance(text, str) else _failed("no reply") for text in texts]
-    frame = pd.DataFrame([_row(reply, names) for reply in replies], columns=_columns(names))
-    failed = frame.loc[frame["failure"] != "", "failure"]
-    return Replies(frame=frame, failures={str(key): int(n) for key, n in failed.value_counts().items()})
 
 
 #: What represents the three texts in a prompt.
@@ -213,16 +191,3 @@ def _preference(value: Mapping[str, Any]) -> float | None:
 
 def _failed(reason: str) -> Reply:
     return Reply(scores_a={}, scores_b={}, failure=reason)
-
-
-def _columns(criteria: tuple[str, ...]) -> list[str]:
-    return ["score_a", "score_b", "verdict", *(f"{side}_{name}" for side in "ab" for name in criteria), "failure"]
-
-
-def _row(reply: Reply, criteria: tuple[str, ...]) -> dict[str, Any]:
-    sides = {"a": reply.scores_a, "b": reply.scores_b}
-    row: dict[str, Any] = {"failure": reply.failure, "verdict": reply.preference}
-    for side, scores in sides.items():
-        row[f"score_{side}"] = sum(scores.values()) / len(scores) if scores else None
-        row |= {f"{side}_{name}": scores.get(name) for name in criteria}
-    return row

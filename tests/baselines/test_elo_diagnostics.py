@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from bayesjudge.baselines.elo import judge_diagnostics, reliability_table
-from bayesjudge.baselines.elo.agreement import GapAgreement, agreement_by_gap, calibration_rows, reliability
+from bayesjudge.baselines.elo.agreement import GapAgreement, calibration_rows, reliability
 from bayesjudge.baselines.elo.bias import family_rows, length_correlation
 from bayesjudge.baselines.elo.held_out import held_out
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
@@ -92,15 +92,6 @@ def test_correlation_is_the_plain_one() -> None:
     _, correlation = calibration_rows(found, prob=0.95, bootstrap=0, seed=0)
     sizes, agrees = np.repeat([1, 1, 3, 3], [3, 2, 8, 1]), np.repeat([1, 0, 1, 0], [3, 2, 8, 1])
     assert correlation["point"] == pytest.approx(np.corrcoef(sizes, agrees)[0, 1])
-
-
-def test_agreement_by_size_of_gap() -> None:
-    found = GapAgreement(size=np.array([0.5, 1.5, 9.0]), agree=np.array([5, 7, 9]), disagree=np.array([5, 3, 1]))
-    for scale in (1.0, 10.0):
-        scaled = GapAgreement(size=scale * found.size, agree=found.agree, disagree=found.disagree)
-        table = agreement_by_gap(scaled, unit=2 * scale)
-        assert table["n"].tolist() == [10, 0, 10, 0, 10]
-        assert table["observed"].dropna().tolist() == [0.5, 0.7, 0.9]
 
 
 def test_a_judge_that_contradicts_its_scores() -> None:

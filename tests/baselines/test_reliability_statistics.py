@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from bayesjudge.baselines.reliability.agreement import METRICS, krippendorff_alpha
-from bayesjudge.baselines.reliability.curve import majority_match, mean_curve, minimum_trials
+from bayesjudge.baselines.reliability.curve import majority_match, minimum_trials
 from bayesjudge.baselines.reliability.icc import FORMS, icc, mean_squares, one_way, variances
 from bayesjudge.baselines.reliability.outcomes import (
     disagreement,
@@ -247,9 +247,9 @@ def test_curve_of_many_trials_keeps_its_precision() -> None:
 
 
 def test_minimum_of_a_curve() -> None:
-    curve = mean_curve(majority_match(np.array([[9, 1, 0], [6, 4, 0]])))
-    assert minimum_trials(curve.match, 0.5) == 1
-    assert minimum_trials(curve.match, 0.9) == int(np.argmax(curve.match >= 0.9)) + 1
+    match = majority_match(np.array([[9, 1, 0], [6, 4, 0]])).mean(axis=0)
+    assert minimum_trials(match, 0.5) == 1
+    assert minimum_trials(match, 0.9) == int(np.argmax(match >= 0.9)) + 1
     with pytest.raises(UsageError, match="1 or more"):
         majority_match(np.array([[1, 0, 0]]), largest=0)
 

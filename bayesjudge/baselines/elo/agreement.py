@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,20 +88,6 @@ def reliability(found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta
         predicted = weight @ soft_probability(found.size[mine], beta)
         rows.append({"size": float(weight @ found.size[mine]), "predicted": float(predicted), **share})
     return pd.DataFrame(rows)
-
-
-def agreement_by_gap(
-    found: GapAgreement, *, unit: float, edges: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0), prob: float = 0.95
-) -> pd.DataFrame:
-    """Agreement in ranges of |s|, with exact intervals: ``above, upto, observed, lower, upper, n``.
-
-    Edges are in multiples of ``unit``, the judge's root mean square gap: scores have no unit of their own.
-    """
-    bounds = [0.0, *(unit * edge for edge in edges), np.inf]
-    return pd.DataFrame(
-        {"above": above, "upto": upto, **_observed(found, (found.size > above) & (found.size <= upto), prob)}
-        for above, upto in pairwise(bounds)
-    )
 
 
 def _observed(found: GapAgreement, some: NDArray[np.bool_], prob: float) -> dict[str, float]:

@@ -23,19 +23,6 @@ type Array = NDArray[np.float64]
 LARGEST = 200
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Curve:
-    """Mean over items of P(majority of K trials = majority of all): arrays (K,).
-
-    trials: 1, 2, ... up to the most trials that half of the items have.
-    items: Items with at least that many trials, over which the mean goes.
-    """
-
-    trials: Counts
-    match: Array
-    items: Counts
-
-
 def majority_match(n: Counts, *, largest: int = LARGEST) -> Array:
     """Probability that the majority of K of an item's trials is the majority of all of them.
 
@@ -60,13 +47,6 @@ def kept_trials(match: Array) -> int:
     """Largest K that at least half of the items (I, K) have."""
     items = (~np.isnan(match)).sum(axis=0)
     return int(((2 * items >= items.max(initial=0)) & (items > 0)).sum())
-
-
-def mean_curve(match: Array) -> Curve:
-    """Mean of items' probabilities (I, K) over the items that have K trials."""
-    kept = match[:, : kept_trials(match)]
-    items = (~np.isnan(kept)).sum(axis=0)
-    return Curve(trials=np.arange(1, len(items) + 1), match=np.nansum(kept, axis=0) / items, items=items)
 
 
 def minimum_trials(match: Array, target: float) -> Array:

@@ -6,7 +6,6 @@ variance of one score that is about the response (the paper's section 4.4).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,12 +87,6 @@ def icc(squares: MeanSquares, form: str = "ICC(2,1)", *, prob: float = 0.95) -> 
     # Spearman–Brown carries a single score's correlation, and its limits, to the mean of k.
     point, lower, upper = (k * value / (1.0 + (k - 1) * value) for value in single)
     return point, lower, upper
-
-
-def icc_forms(squares: MeanSquares, *, prob: float = 0.95) -> Iterator[tuple[str, float, float, float]]:
-    """All six forms: name, point, lower, upper."""
-    for form in FORMS:
-        yield form, *icc(squares, form, prob=prob)
 
 
 def _from_ratio(ratio: float, df1: float, df2: float, k: int, prob: float) -> tuple[float, float, float]:
