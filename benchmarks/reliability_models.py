@@ -28,7 +28,7 @@ from bayesjudge.datasets import simulate_scores, simulate_trials
 from bayesjudge.inference import Fit, Hmc, fit, fit_many
 from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
-from bayesjudge.options.reliability import DRAWS, ReliabilityOptions
+from bayesjudge.options.reliability import ReliabilityOptions
 from bayesjudge.readers import read_scores, read_trials
 from bayesjudge.simulation import coverage_table
 from bayesjudge.tables import Scores
@@ -78,7 +78,7 @@ def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--data", type=Path, default=DATA, help="folder of the real tables")
     options.add_argument("--datasets", type=int, default=100, help="simulated logs of each kind")
-    options.add_argument("--draws", type=int, default=DRAWS, help="of a chain; by default on until chains have mixed")
+    options.add_argument("--draws", type=int, default=ReliabilityOptions.draws, help="of a chain; by default on until chains have mixed")
     options.add_argument("--items", type=int, default=168, help="items of the real comparisons")
     found = options.parse_args()
     if found.quick:

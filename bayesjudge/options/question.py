@@ -8,7 +8,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import Parameter, Signature
 from numbers import Number
 from types import FunctionType
@@ -66,6 +66,8 @@ class QuestionOptions(Options):
     warm_up_most: ClassVar[int | None] = None
     #: Some of its own options, as they are typed.
     example: ClassVar[str] = "--model judge_error[pooling=shared]"
+    #: Draws of each chain at most, where their number is not an option: chains go on until they have mixed.
+    most_draws: ClassVar[int] = 4000
     #: Target acceptance rate of the engine, whichever it is.
     target_accept: ClassVar[float] = 0.95
 
@@ -173,11 +175,13 @@ class QuestionOptions(Options):
 
     @property
     def sampling(self) -> Mapping[str, Any]:
-        """Keywords of `fit`."""
-        from bayesjudge.inference.engines import engine_of  # engines are slow to import
+        """Keywords of `fit`: after the default number of draws chains go on until they have mixed, else they stop."""
+        from bayesjudge.inference.engines import Chains, engine_of  # engines are slow to import
 
         lengths = {name: getattr(self, name) for name in ("chains", "draws", "tune")}
         engine = engine_of(self.engine, **lengths, target_accept=self.target_accept)
+        if isinstance(engine, Chains) and self.draws == type(self).draws:
+            engine = replace(engine, most_draws=self.most_draws)
         return {"engine": engine, "seed": self.seed, "progress": self.progress}
 
     @property

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from bayesjudge.options.decision import DecisionOptions
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import Draws, Engine, Tune
-
-#: Draws of each chain by default, which are enough for most tables, and how many there may be where they are not.
-DRAWS, MOST_DRAWS = 400, 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +22,7 @@ class ReliabilityOptions(DecisionOptions):
     """
 
     warm_up_most: ClassVar[int | None] = 150
+    most_draws: ClassVar[int] = 2000
     example: ClassVar[str] = "--budget 200 --formula 'position ~ 1 + words + (1|topic)'"
     #: Hundreds of effects near their normal units need no shorter steps than these.
     target_accept: ClassVar[float] = 0.8
@@ -33,7 +31,8 @@ class ReliabilityOptions(DecisionOptions):
         Any, Option("Repeated scores of single responses, as `read_scores` takes them.", flag="", recorded="never")
     ] = None
     engine: Engine = "hmc"
-    draws: Draws = DRAWS
+    #: Enough for most tables; where they are not, chains go on.
+    draws: Draws = 400
     tune: Tune = 150
     likelihood: Annotated[Literal["gaussian", "ordinal"], Option("Scores as numbers, or as ordered levels.")] = (
         "gaussian"
@@ -73,14 +72,6 @@ class ReliabilityOptions(DecisionOptions):
         from bayesjudge.effects import REPEATED, read_formula
 
         return tuple(text for text in self.formula if read_formula(text, rates=REPEATED).rate in of)
-
-    @property
-    def sampling(self) -> Mapping[str, Any]:
-        """Keywords of `fit`; after `DRAWS` draws HMC goes on until its chains mixed, after another number it stops."""
-        found = super().sampling
-        if self.engine != "hmc" or self.draws != DRAWS:
-            return found
-        return {**found, "engine": replace(found["engine"], most_draws=MOST_DRAWS)}
 
     def budget_of(self, items: int) -> int:
         """Further trials to spend on a judge's items."""

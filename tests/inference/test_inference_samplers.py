@@ -175,20 +175,30 @@ def test_scales_of_thousands_of_effects_take_no_matrix() -> None:
     assert np.median(slip) < 0.5 / np.sqrt(PROBES)
 
 
-def test_hmc_goes_on_until_its_chains_mixed(third_party: ModuleType) -> None:
+@pytest.mark.parametrize("engine", [Hmc, Nuts])
+def test_chains_go_on_until_they_have_mixed(third_party: ModuleType, engine: type[Hmc | Nuts]) -> None:
     tosses = [(7, 20), (45, 50), (0, 10)]
     # ESS is at most the draws times their logarithm to base 10: of 80 draws never 400.
-    short = fit(third_party.Coin(), tosses, engine=Hmc(draws=20, tune=200), seed=1)
+    short = fit(third_party.Coin(), tosses, engine=engine(draws=20, tune=200), seed=1)
     assert short.posterior.sizes["draw"] == short.manifest["draws"] == 20
     assert not short.gate.passed
-    enough = fit(third_party.Coin(), tosses, engine=Hmc(draws=20, tune=200, most_draws=1000), seed=1)
+    enough = fit(third_party.Coin(), tosses, engine=engine(draws=20, tune=200, most_draws=1000), seed=1)
     assert enough.posterior.sizes["draw"] == enough.manifest["draws"] < 1000
     assert enough.gate.passed
     # No number of draws makes 400 effective ones of so few.
-    most = fit(third_party.Coin(), tosses, engine=Hmc(draws=20, tune=200, most_draws=30), seed=1)
+    most = fit(third_party.Coin(), tosses, engine=engine(draws=20, tune=200, most_draws=30), seed=1)
     assert most.posterior.sizes["draw"] == 30
     with pytest.raises(UsageError, match="most_draws=10 must be at least draws=20"):
-        Hmc(draws=20, most_draws=10)
+        engine(draws=20, most_draws=10)
+
+
+def test_longer_chains_begin_with_the_shorter_ones(third_party: ModuleType) -> None:
+    short, longer = (
+        fit(third_party.Coin(), [(7, 20)], engine=Nuts(draws=20, tune=50, most_draws=most), seed=1).posterior["p"]
+        for most in (None, 230)
+    )
+    assert longer.sizes["draw"] == 230
+    assert np.array_equal(longer.isel(draw=slice(20)), short)
 
 
 def test_laplace_is_all_but_exact_for_a_gaussian() -> None:

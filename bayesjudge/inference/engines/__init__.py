@@ -7,9 +7,9 @@ from typing import Any
 
 from bayesjudge.errors import UsageError
 from bayesjudge.inference.engines.base import Drawn, Engine, Job
-from bayesjudge.inference.engines.options import Hmc, Laplace, Nuts, PyMC
+from bayesjudge.inference.engines.options import Chains, Hmc, Laplace, Nuts, PyMC
 
-__all__ = ["ENGINES", "Drawn", "Engine", "Hmc", "Job", "Laplace", "Nuts", "PyMC", "engine_of"]
+__all__ = ["ENGINES", "Chains", "Drawn", "Engine", "Hmc", "Job", "Laplace", "Nuts", "PyMC", "engine_of"]
 
 #: Engines by their short names.
 ENGINES: Mapping[str, type[Engine]] = {one.name: one for one in (Nuts, Hmc, Laplace, PyMC)}

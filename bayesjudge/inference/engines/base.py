@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from bayesjudge.errors import UsageError
+from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.programs.progress import Report, bar
-from bayesjudge.model import Data, Model
+from bayesjudge.model import Data, Model, latent_sites
 
 if TYPE_CHECKING:
     from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
 #: Target acceptance of a second run, made when the first one diverged.
 CAREFUL = 0.99
+#: Draws of each chain between two looks at whether the chains have mixed.
+ASKED = 100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,6 +154,18 @@ class SideBySide(Engine):
         self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None
     ) -> Draws:
         """Draws with a leading axis of data sets; arguments as in `run_nuts`."""
+
+
+def mixed(job: Job, drawn: Draws) -> bool:
+    """Whether R-hat and ESS, which are of ranks, are within the gate's bounds in unconstrained coordinates."""
+    import xarray as xr
+
+    places = job.target.unravel(np.arange(job.target.size))
+    sites = {
+        name: (("chain", "draw", *(f"{name}_{k}" for k in range(at.ndim))), drawn.flat[..., at])
+        for name, at in places.items()
+    }
+    return gate_of(xr.Dataset(sites), xr.Dataset(), latent=latent_sites(job.model)).passed
 
 
 def with_care[E: Engine](engine: E, job: Job, sample: Callable[[E, int, Report | None], Draws]) -> Drawn:

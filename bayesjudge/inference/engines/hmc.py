@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from bayesjudge.inference.engines.base import Draws, Engine, Job
+from bayesjudge.inference.engines.base import ASKED, Draws, Engine, Job, mixed
 from bayesjudge.inference.engines.lock_step import LEAPFROG, THREE, Made, Noise, State, Step, program
 from bayesjudge.inference.engines.metric import DENSE_UP_TO, Corner, metric
 from bayesjudge.inference.engines.starts import EXACT_UP_TO, MODE_UP_TO, place_chains
-from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.programs.at_points import AtPoints, beside, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
 from bayesjudge.inference.programs.stacks import placed, stack
-from bayesjudge.model import latent_sites
 
 if TYPE_CHECKING:
     from bayesjudge.inference.engines.options import Hmc
@@ -44,8 +42,8 @@ WITH_CORNER = 2.2
 MOST_STEPS = 64
 #: Step of a gradient to begin with.
 FIRST_STEP = 0.3
-#: Iterations between two reports of progress, of small posteriors and of large ones; asked whether chains mixed.
-BLOCK, LARGE_BLOCK, ASKED = 100, 20, 100
+#: Iterations between two reports of progress, of small posteriors and of large ones.
+BLOCK, LARGE_BLOCK = 100, 20
 #: Posteriors of one program past which another is compiled for points. On an H100 it takes 3.4 s, and a fit of 100 to
 #: 400 small posteriors then takes about half the time: 3 ms less for each.
 MANY = 1000
@@ -63,22 +61,17 @@ def run_alone(job: Job, options: Hmc, seed: int, report: Report | None) -> Draws
     """Sample one posterior."""
     sets, arrays = stack([job.data]).part(np.zeros(1, dtype=int))
     key = jax.random.split(jax.random.key(seed), 1)
-    mixed, most = partial(_mixed, job), options.most_draws or options.draws
+    most = options.most_draws or options.draws
     return run_hmc(
-        job.target, placed(arrays, sets, None), key, options, many=sets, report=report, mixed=mixed, most=most
+        job.target,
+        placed(arrays, sets, None),
+        key,
+        options,
+        many=sets,
+        report=report,
+        mixed=lambda drawn: mixed(job, drawn.alone),
+        most=most,
     ).alone
-
-
-def _mixed(job: Job, drawn: Draws) -> bool:
-    """Whether R-hat and ESS, which are of ranks, are within the gate's bounds in unconstrained coordinates."""
-    import xarray as xr
-
-    places, flat = job.target.unravel(np.arange(job.target.size)), drawn.flat[0]
-    sites = {
-        name: (("chain", "draw", *(f"{name}_{k}" for k in range(at.ndim))), flat[..., at])
-        for name, at in places.items()
-    }
-    return gate_of(xr.Dataset(sites), xr.Dataset(), latent=latent_sites(job.model)).passed
 
 
 def run_hmc(

@@ -8,6 +8,7 @@ and an interruption is heard. One program starts, warms up and draws: what is le
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo
 
-from bayesjudge.inference.engines.base import Draws
+from bayesjudge.inference.engines.base import ASKED, Draws, Job, mixed
 from bayesjudge.inference.engines.metric import stretched, whitened
 from bayesjudge.inference.engines.starts import place_chains
 from bayesjudge.inference.programs.at_points import beside, stream
@@ -33,14 +34,27 @@ BLOCK = 50
 _PROGRAMS: dict[tuple[Any, ...], Any] = {}
 
 
+def run_alone(job: Job, options: Nuts, report: Report | None) -> Draws:
+    """Sample one posterior."""
+    return run_nuts(job.target, job.arrays, job.key, options, report=report, mixed=partial(mixed, job))
+
+
 def run_nuts(
-    target: Density, arrays: Arrays, key: Any, options: Nuts, *, many: Sets | None = None, report: Report | None = None
+    target: Density,
+    arrays: Arrays,
+    key: Any,
+    options: Nuts,
+    *,
+    many: Sets | None = None,
+    report: Report | None = None,
+    mixed: Callable[[Draws], bool] | None = None,
 ) -> Draws:
     """Sample the posterior.
 
     arrays: Its data; with ``many`` the arrays it names have a leading axis of data sets.
     key: Equal keys give equal draws on one device; with ``many`` a key for each data set.
     report: Called with (iterations done, iterations in all) after every block.
+    mixed: Asked once the draws of the options are made, and after every `ASKED` from then on until the most are.
     """
     rngs = [stream(one) for one in (key if many else [key])]
     chains = place_chains(target, arrays, rngs, options.chains, many)
@@ -51,17 +65,28 @@ def run_nuts(
     state = jax.tree.map(lambda part: np.zeros(part.shape, part.dtype), blank)
     given = (state, starts, chains.mode.at, chains.root)
     state, *placed = beside(given, arrays) if many else jax.tree.map(lambda part: part[0], given)
-    total, kept, advance = options.tune + options.draws, [], _program(target, options, many)
-    for done in range(0, total, BLOCK):
-        state, block = advance(state, *placed, arrays, options.target_accept, done == 0)
-        kept.append(jax.tree.map(lambda part: np.asarray(part) if many else np.asarray(part)[None], block))
-        if report is not None:
-            report(min(done + BLOCK, total), total)
-    drawn, last = Draws.joined(kept), slice(options.tune, total)
-    moved = zip(chains.mode.at, drawn.flat[..., last, :], chains.root, strict=True)
-    flat = np.stack([at + stretched(u, root) for at, u, root in moved])
-    found = Draws(flat=flat, stats={name: values[..., last] for name, values in drawn.stats.items()})
+    kept: list[Any] = []
+    advance = _program(target, options, many)
+    most = options.most_draws if mixed and options.most_draws else options.draws
+    for size in sorted({*range(options.draws, most, ASKED), most}):
+        total = options.tune + size
+        for done in range(len(kept) * BLOCK, total, BLOCK):
+            state, block = advance(state, *placed, arrays, options.target_accept, done == 0)
+            kept.append(jax.tree.map(lambda part: np.asarray(part) if many else np.asarray(part)[None], block))
+            if report is not None:
+                report(min(done + BLOCK, total), total)
+        found = _draws(kept, slice(options.tune, total), chains)
+        if size == most or (mixed and mixed(found.alone)):
+            break
     return found if many else found.alone
+
+
+def _draws(blocks: Sequence[Any], which: slice, chains: Any) -> Draws:
+    """Some iterations of all blocks, in the posterior's own coordinates."""
+    drawn = Draws.joined(blocks)
+    moved = zip(chains.mode.at, drawn.flat[..., which, :], chains.root, strict=True)
+    flat = np.stack([at + stretched(u, root) for at, u, root in moved])
+    return Draws(flat=flat, stats={name: values[..., which] for name, values in drawn.stats.items()})
 
 
 class _Start(NamedTuple):

@@ -21,7 +21,28 @@ Sampler = Literal["numpyro", "pymc"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nuts(SideBySide):
+class Chains(SideBySide):
+    """An engine whose chains go on where asked to, until they have mixed.
+
+    Attributes
+    ----------
+    chains, draws, tune, target_accept
+        As in `Engine`.
+    most_draws : int, optional
+        Draws of each chain at most, of one posterior: after ``draws`` it goes on by hundreds until R-hat and ESS pass.
+        By default it makes ``draws``.
+    """
+
+    most_draws: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.most_draws is not None and self.most_draws < self.draws:
+            raise UsageError(f"most_draws={self.most_draws} must be at least draws={self.draws}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nuts(Chains):
     """The No-U-Turn sampler of NumPyro, started at the mode with the curvature there as its first metric.
 
     A run with divergent transitions is repeated once at a target acceptance rate of 0.99; the manifest of the
@@ -29,8 +50,8 @@ class Nuts(SideBySide):
 
     Attributes
     ----------
-    chains, draws, tune, target_accept
-        As in `Engine`.
+    chains, draws, tune, target_accept, most_draws
+        As in `Chains`.
     max_tree_depth : int
         Doublings of a trajectory at most.
 
@@ -54,11 +75,9 @@ class Nuts(SideBySide):
         """Draws from one posterior; both runs have one key."""
         from bayesjudge.inference.engines import nuts
 
-        def sample(engine: Nuts, _: int, report: Report | None) -> Draws:
-            return nuts.run_nuts(job.target, job.arrays, job.key, engine, report=report)
-
-        drawn, own = with_care(self, job, sample), {"max_tree_depth": self.max_tree_depth}
-        return drawn._replace(facts={**drawn.facts, **({} if self.max_tree_depth == DEPTH else own)})
+        drawn = with_care(self, job, lambda engine, _, report: nuts.run_alone(job, engine, report))
+        own = {} if self.max_tree_depth == DEPTH else {"max_tree_depth": self.max_tree_depth}
+        return drawn._replace(facts={**drawn.facts, "draws": drawn.flat.shape[1], **own})
 
     def draw_many(
         self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None
@@ -70,7 +89,7 @@ class Nuts(SideBySide):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hmc(SideBySide):
+class Hmc(Chains):
     """Hamiltonian Monte Carlo whose chains all take one number of steps, after whitening by the curvature.
 
     Faster than NUTS where a model has many well-determined parameters, and where many posteriors run side by
@@ -78,11 +97,8 @@ class Hmc(SideBySide):
 
     Attributes
     ----------
-    chains, draws, tune, target_accept
-        As in `Engine`.
-    most_draws : int, optional
-        Draws of each chain at most, of one posterior: after ``draws`` it goes on by hundreds until R-hat and ESS pass.
-        By default it makes ``draws``.
+    chains, draws, tune, target_accept, most_draws
+        As in `Chains`.
 
     Examples
     --------
@@ -93,12 +109,6 @@ class Hmc(SideBySide):
     name: ClassVar[str] = "hmc"
 
     target_accept: float = 0.9
-    most_draws: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.most_draws is not None and self.most_draws < self.draws:
-            raise UsageError(f"most_draws={self.most_draws} must be at least draws={self.draws}")
 
     def run(self, job: Job) -> Drawn:
         """Draws from one posterior."""
