@@ -28,8 +28,7 @@ def choose_one(
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"item": ["q", "q"], "label": [0, 1], "round": ["first", "second"]})
-    >>> frame = pd.concat([frame, frame], ignore_index=True)
+    >>> frame = pd.DataFrame({"item": [*"qqrr"], "label": [0, 1, 0, 0], "round": ["first", "second"] * 2})
     >>> problem = Problem(column="label", found="0 and 1", allowed="one value for each item", fix="", rows=[1, 2])
     >>> choose_one(frame, [problem], value="label", keys=["item"], known=["item", "label"]).options
     ('--where round=first', '--where round=second')
@@ -41,6 +40,8 @@ def choose_one(
     words = frame[[*within, value]].apply(as_words)
     others = [name for name in frame.columns if name not in known and name not in within]
     free = {name: values for name in others if (values := _words(frame[name])) is not None}
+    # What states the value in other words would choose rows by their value.
+    free = {name: values for name, values in free.items() if not _states(words, value, values)}
     few = sorted(free, key=lambda name: free[name].nunique())
     for columns in itertools.chain(itertools.combinations(few, 1), itertools.combinations(few, 2)):
         apart = words.assign(**{name: free[name] for name in columns})
@@ -48,6 +49,13 @@ def choose_one(
             choice = _choice_needed(mine, frame[[*columns]])
             return InputError([*(one for one in problems if one not in mine), choice[0]], options=choice[1])
     return None
+
+
+def _states(words: pd.DataFrame, value: str, column: pd.Series[str]) -> bool:
+    """Whether a column, together with the order of presentation, has one value for each of its own."""
+    known = {name: words[name] for name in ("order", value) if name in words}
+    stated = pd.DataFrame({**known, "column": column}).drop_duplicates()
+    return not stated.duplicated([name for name in stated if name != value]).any()
 
 
 def _words(values: Any) -> pd.Series[str] | None:

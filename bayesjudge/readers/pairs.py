@@ -97,9 +97,10 @@ def read_pairs(
         warnings += part.notes + doubts + moved + read
     whole = pd.concat([one.frame for one in named], ignore_index=True)
     if "item" not in whole and "question" in whole:
-        # Of a question and its models, the pair is what both orders and all judges have in common.
-        whole, paired = pairs_as_items(whole.assign(item=whole["question"]), values=CHOICES)
-        warnings += paired
+        whole = whole.assign(item=whole["question"])
+    # Of a question and its models, the pair is what both orders and all judges have in common.
+    whole, paired = pairs_as_items(whole, values=CHOICES)
+    warnings += paired
     try:
         whole, notes = with_items(whole, items)
         warnings += notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, Unpack
@@ -243,13 +244,23 @@ def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
     items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_SCORE_NAMES)
     frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES, items)
     frame, paired = pairs_as_items(frame)
-    warnings += paired
+    warnings += paired + _numbered(frame)
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, named)) from error
     notes = tuple(dict.fromkeys(warnings + scores.warnings))
     return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))
+
+
+def _numbered(frame: pd.DataFrame) -> tuple[str, ...]:
+    """What numbered columns were taken for: models may have numbers too."""
+    found = () if "score" in frame else tuple(score_columns(map(str, frame.columns)))
+    if not found:
+        return ()
+    wide = shlex.quote(f"score:model={','.join(found)}")
+    said = f"columns {', '.join(map(repr, found))} were read as repeated scores of one response"
+    return (f"{said}; if each is a model's: --wide {wide}",)
 
 
 def _named(

@@ -8,10 +8,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import listed_columns, means_any, means_known
+from bayesjudge.readers.column_names import VERDICT_ALIASES, listed_columns, means_any, means_known
 from bayesjudge.readers.filters import ROW
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
@@ -21,6 +22,8 @@ _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 _LONG = frozenset({"verdict", "judge", "score_a", "score_gap", "prob_a", "winner"})
 #: Columns that a message names.
 MOST_NAMED = 8
+#: Seconds since 1970 are more, scores and grades are less.
+_TIMES = 1e8
 _OTHERS = frozenset({"model_a", "model_b", "order", "label", "gold", "item"})
 
 
@@ -73,8 +76,9 @@ def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
 
 def _holds(values: pd.Series[Any], kind: str) -> bool:
     if kind == "score":
-        places, _ = code_numbers(values)
-        return bool((places >= 0).any() and not (places == -2).any())
+        places, numbers = code_numbers(values)
+        # Larger numbers are points in time.
+        return bool((places >= 0).any() and not (places == -2).any() and np.abs(numbers).max() < _TIMES)
     codes = code_binary(values)
     known = values.dropna()
     coded = bool((codes >= 0).any() and (codes >= MISSING).all())
@@ -90,11 +94,13 @@ def looks_wide(
     if len(found) < 2:
         return None
     cells = "verdict" if _holds(frame[found[0]], "verdict") else "score"
-    # Numbers may be anything, figures of a paper for instance, where there are no items and models or there is a judge.
+    # Numbers may be anything, figures of a paper for instance, where there are no items and models.
     lacking = {problem.column for problem in problems}
-    if cells == "score" and (lacking & {"item", "model"} or means_any(map(str, frame.columns), ["judge"])):
+    if cells == "score" and lacking & {"item", "model"}:
         return None
-    each = ("model's", "judge's", "run's")[1 if "model" in frame else 0 :]
+    if means_any(map(str, frame.columns), ["judge", *VERDICT_ALIASES["judge"][0]]):
+        return _one_of_a_judge(found, cells, name, rest)
+    each = ("model's", "judge's", "run's")[0 if "model" in lacking else 1 :]
     names = [one.removesuffix("'s") for one in each]
     # Of numbers, some may be no scores: the option lists them, to be shortened.
     listed = cells == "score" and len(found) <= MOST_NAMED and "," not in "".join(found)
@@ -108,6 +114,18 @@ def looks_wide(
         allowed="one column of verdicts",
         fix=f"Say what each column is: {ways}"
         + (f"; those of scores alone by {cells}:{names[0]}=A,B." if those else "."),
+    )
+    return InputError([*rest, problem], options=options)
+
+
+def _one_of_a_judge(found: Sequence[str], cells: str, name: str, rest: Sequence[Problem]) -> InputError:
+    """A judge with several columns has criteria, or turns of one conversation: one of them is the verdict."""
+    options = [f"--column {shlex.quote(f'verdict={one}')}" for one in found[:MOST_NAMED]]
+    problem = Problem(
+        column="verdict",
+        found=f"{len(found)} columns of {'verdicts' if cells == 'verdict' else 'numbers'} in {name}",
+        allowed="one column of verdicts",
+        fix=f"Say which is the verdict: {'; '.join(options)}.",
     )
     return InputError([*rest, problem], options=options)
 

@@ -241,3 +241,42 @@ def test_contradictions_that_a_column_explains_are_one_message() -> None:
         read_verdicts(both)
     with pytest.raises(InputError, match="Give each answer one label"):
         read_verdicts(log.drop(columns="round"))
+
+
+def test_of_several_numbers_of_a_judge_one_is_the_verdict(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "question_id": [1, 1, 2, 2],
+            "model_id": ["x", "y"] * 2,
+            "judge_id": "j",
+            "turn1": [7, 8, 6, 9],
+            "turn2": [7, 6, 6, 8],
+            "tstamp": [1782460000.5, 1782460001.0, 1782460002.0, 1782460003.0],
+        }
+    )
+    with pytest.raises(InputError, match="Say which is the verdict") as raised:
+        read_verdicts(frame)
+    assert raised.value.options == ("--column verdict=turn1", "--column verdict=turn2")
+    # The models have a column, under whatever name: these columns are not the models.
+    with pytest.raises(InputError) as raised:
+        read_verdicts(frame.drop(columns="judge_id"))
+    assert raised.value.options == ("--wide score:judge=turn1,turn2", "--wide score:run=turn1,turn2")
+
+
+def test_numbered_columns_may_be_of_models() -> None:
+    frame = pd.DataFrame({"item": ["p", "q"], "score1": [0.2, 0.5], "score2": [0.4, 0.1]})
+    _, scores = read_repeats(frame)
+    assert "if each is a model's: --wide score:model=score1,score2" in " ".join(scores.warnings)
+    _, scores = read_repeats(frame, wide="score:model=score1,score2")
+    assert scores.frame["response"].tolist() == ["score1", "score1", "score2", "score2"]
+
+
+def test_rows_are_not_chosen_by_what_the_judge_replied() -> None:
+    battles = {"pair": ["p", "p", "q", "q"] * 2, "order": ["ab", "ba"] * 4, "lang": ["en"] * 4 + ["ko"] * 4}
+    replies = pd.DataFrame({**battles, "raw": [*"AABBBABA"], "verdict": [*"abbaabbb"]})
+    replies["verdict"] = (
+        replies["raw"].str.lower().where(replies["order"] == "ab", replies["raw"].map({"A": "b", "B": "a"}))
+    )
+    with pytest.raises(InputError) as raised:
+        read_pairs(replies.rename(columns={"pair": "pair_id"}))
+    assert raised.value.options == ("--where lang=en", "--where lang=ko")

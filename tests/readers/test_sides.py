@@ -158,3 +158,16 @@ def test_how_probabilities_count_is_said_where_no_verdict_is_stated() -> None:
     assert any(text.startswith(said) for text in read_battles(alone).warnings)
     for other in (alone.assign(verdict=list("abt")).replace({"t": "tie"}), alone.assign(prob_a=[1.0, 0.0, 0.5])):
         assert not any(text.startswith(said) for text in read_battles(other).warnings)
+
+
+def test_an_audit_of_items_with_several_pairs_takes_each_pair_as_an_item() -> None:
+    frame = pd.DataFrame(
+        {
+            "item": [1, 1, 1],
+            "model_a": ["x", "x", "y"],
+            "model_b": ["y", "z", "z"],
+            "verdict": [*"aba"],
+            "human": [*"aab"],
+        }
+    )
+    assert read_pairs(frame).frame["item"].tolist() == ["1: x / y", "1: x / z", "1: y / z"]
