@@ -12,7 +12,7 @@ import typer
 
 from bayesjudge.cli.options import Column, File, Quiet, Seed, Where
 from bayesjudge.cli.panels import Command
-from bayesjudge.cli.reading import Format, Gold, Label, Put, Threshold, Verdict, reading
+from bayesjudge.cli.reading import Format, Gold, Items, Label, Put, Threshold, Verdict, Wide, reading
 from bayesjudge.cli.running import mapping, plain_messages, require_no_folder, say
 from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.text import visible
@@ -65,6 +65,8 @@ def label_answers(
     label: Label = None,
     threshold: Threshold = None,
     put: Put = None,
+    items: Items = None,
+    wide: Wide = None,
 ) -> None:
     """Answers to label next: every model's answer to items drawn at random among those without a label.
 
@@ -79,8 +81,8 @@ def label_answers(
         if unsure and kind != "csv":
             raise UsageError(f"--unsure writes probabilities, which {kind} does not give back; leave out --as {kind}")
         _require_free(out)
-        said = reading(file_format=file_format, where=where, put=put)
-        said |= {"verdict": verdict, "label": label, "threshold": threshold}
+        said = reading(file_format=file_format, where=where, put=put, items=items)
+        said |= {"verdict": verdict, "label": label, "threshold": threshold, "wide": wide}
         columns = mapping(column, "--column", "verdict=score")
         shown: Choices = {**said, "texts": True}
         verdicts = read_verdicts(file, columns=columns, labels=gold, **shown)
@@ -104,6 +106,8 @@ def run_trials(
     where: Where = None,
     file_format: Format = None,
     put: Put = None,
+    items: Items = None,
+    wide: Wide = None,
     quiet: Quiet = False,
 ) -> None:
     """Comparisons to repeat next: where further trials correct most majorities, by the posterior of ``reliability``.
@@ -118,7 +122,8 @@ def run_trials(
 
         _require_free(out)
         columns = mapping(column, "--column", "outcome=winner")
-        said = reading(file_format=file_format, where=where, put=put)
+        said = reading(file_format=file_format, where=where, put=put, items=items)
+        said |= {"wide": wide}
         trials, _ = read_repeats(file, columns=columns, **said)
         if trials is None:
             raise UsageError(f"{file} holds scores alone; trials are planned for comparisons")
@@ -135,8 +140,10 @@ def run_trials(
 def label_sheet(verdicts: Verdicts, *, n: int | None, unsure: bool, seed: int) -> pd.DataFrame:
     """One row an answer to label: ``item, model, question, answer, label`` (empty) and, if any, its probability."""
     from bayesjudge.planning.labels.drawing import draw_items
+    from bayesjudge.readers.questions import QUESTION
 
-    frame, unit = verdicts.frame, verdicts.cluster or "item"
+    # All answers of a model to one question are labelled together; a topic has too many.
+    frame, unit = verdicts.frame, QUESTION if verdicts.cluster == QUESTION else "item"
     unlabelled = frame[unit].nunique() - frame.loc[frame["label"].notna(), unit].nunique()
     size = min(ITEMS, unlabelled) if n is None else n
     drawn = draw_items(frame, size=size, unit=unit, unsure=unsure, seed=seed)

@@ -6,13 +6,14 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import VERDICT_ALIASES, listed_columns, means_any, means_known
+from bayesjudge.readers.column_names import VERDICT_ALIASES, columns_of, listed_columns, means_any, means_known
 from bayesjudge.readers.filters import ROW
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
@@ -22,6 +23,8 @@ _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 _LONG = frozenset({"verdict", "judge", "score_a", "score_gap", "prob_a", "winner"})
 #: Columns that a message names.
 MOST_NAMED = 8
+#: Names of columns that are one person's each.
+_PERSON = re.compile(r"(annotator|human|person|expert|worker|labell?er|assessor)[ _-]?\d+", re.IGNORECASE)
 #: Seconds since 1970 are more, scores and grades are less.
 _TIMES = 1e8
 _OTHERS = frozenset({"model_a", "model_b", "order", "label", "gold", "item"})
@@ -88,46 +91,55 @@ def _holds(values: pd.Series[Any], kind: str) -> bool:
 def looks_wide(
     frame: pd.DataFrame, name: str, problems: Sequence[Problem], *, taken: Collection[str] = ()
 ) -> InputError | None:
-    """The problems of a table without a column of verdicts but several that hold some; None for others."""
+    """The problems of a table without a column of verdicts but one or several that hold some; None for others."""
     rest = [problem for problem in problems if problem.column not in {"model", "verdict"}]
-    found = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
-    if len(found) < 2:
+    cells = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
+    people = [one for one in cells if _PERSON.fullmatch(one)]
+    found = [one for one in cells if one not in people]
+    if not found:
         return None
-    cells = "verdict" if _holds(frame[found[0]], "verdict") else "score"
-    # Numbers may be anything, figures of a paper for instance, where there are no items and models.
-    lacking = {problem.column for problem in problems}
-    if cells == "score" and lacking & {"item", "model"}:
+    words, lacking = _holds(frame[found[0]], "verdict"), {problem.column for problem in problems}
+    columns = list(map(str, frame.columns))
+    # Numbers may be anything: lengths, or figures of a paper where there are no items and models.
+    graded = people or columns_of(frame, ["label", *chain(*VERDICT_ALIASES["label"])])
+    if not (words or (_like(frame, found[0], graded) if len(found) == 1 else not lacking & {"item", "model"})):
         return None
-    if means_any(map(str, frame.columns), ["judge", *VERDICT_ALIASES["judge"][0]]):
-        return _one_of_a_judge(found, cells, name, rest)
-    each = ("model's", "judge's", "run's")[0 if "model" in lacking else 1 :]
-    names = [one.removesuffix("'s") for one in each]
-    # Of numbers, some may be no scores: the option lists them, to be shortened.
+    if len(found) == 1 or means_any(columns, ["judge", *VERDICT_ALIASES["judge"][0]]):
+        # A judge with several columns has criteria, or turns of one conversation: one of them is the verdict.
+        options = [f"--column {shlex.quote(f'verdict={one}')}" for one in found[:MOST_NAMED]]
+        fix = f"Say which is the verdict: {'; '.join(options)}."
+        rest = [problem for problem in rest if problem.column != "item" or "model" not in lacking]
+    else:
+        options, fix = _shapes(found, "verdict" if words else "score", models="model" not in lacking)
+    if people:
+        marks = f"--label {shlex.quote(','.join(people))}"
+        options, fix = [f"{one} {marks}" for one in options], f"{fix} Where each is one person's: {marks}."
+    problem = Problem(
+        column="verdict",
+        found=f"{len(found)} column{'s' * (len(found) > 1)} of {'verdicts' if words else 'numbers'} in {name}: "
+        f"{', '.join(map(repr, found[:MOST_NAMED]))}{', …' if len(found) > MOST_NAMED else ''}",
+        allowed="one column of verdicts" if len(found) > 1 else "a column named 'verdict'",
+        fix=fix,
+    )
+    return InputError([*rest, problem], options=options)
+
+
+def _like(frame: pd.DataFrame, name: str, graded: Sequence[str]) -> bool:
+    """Whether numbers are on the scale of the grades that people gave."""
+    grades = np.concatenate([np.zeros(0), *(code_numbers(frame[one])[1] for one in graded)])
+    numbers = code_numbers(frame[name])[1]
+    return len(grades) > 2 and bool((numbers.min() >= grades.min() - 1) and (numbers.max() <= grades.max() + 1))
+
+
+def _shapes(found: Sequence[str], cells: str, *, models: bool) -> tuple[list[str], str]:
+    """What several columns may be, as options and as a sentence; models only where no column has their names."""
+    # Some of several numbers may be no scores: the option lists them, to be shortened.
     listed = cells == "score" and len(found) <= MOST_NAMED and "," not in "".join(found)
     those = f"={','.join(found)}" if listed else ""
-    options = [f"--wide {shlex.quote(f'{cells}:{one}{those}')}" for one in names]
-    ways = ", ".join(f"--wide {cells}:{one} (one {whose})" for one, whose in zip(names, each, strict=True))
-    problem = Problem(
-        column="verdict",
-        found=f"{len(found)} columns of {'verdicts' if cells == 'verdict' else 'numbers'} in {name}: "
-        f"{', '.join(map(repr, found[:MOST_NAMED]))}{', …' if len(found) > MOST_NAMED else ''}",
-        allowed="one column of verdicts",
-        fix=f"Say what each column is: {ways}"
-        + (f"; those of scores alone by {cells}:{names[0]}=A,B." if those else "."),
-    )
-    return InputError([*rest, problem], options=options)
-
-
-def _one_of_a_judge(found: Sequence[str], cells: str, name: str, rest: Sequence[Problem]) -> InputError:
-    """A judge with several columns has criteria, or turns of one conversation: one of them is the verdict."""
-    options = [f"--column {shlex.quote(f'verdict={one}')}" for one in found[:MOST_NAMED]]
-    problem = Problem(
-        column="verdict",
-        found=f"{len(found)} columns of {'verdicts' if cells == 'verdict' else 'numbers'} in {name}",
-        allowed="one column of verdicts",
-        fix=f"Say which is the verdict: {'; '.join(options)}.",
-    )
-    return InputError([*rest, problem], options=options)
+    names = ("judge", "run") if models else ("model", "judge", "run")
+    ways = ", ".join(f"--wide {cells}:{one} (one {one}'s)" for one in names)
+    fix = f"Say what each column is: {ways}{f'; those of scores alone by {cells}:{names[0]}=A,B' if those else ''}."
+    return [f"--wide {shlex.quote(f'{cells}:{one}{those}')}" for one in names], fix
 
 
 def one_judge_a_row(

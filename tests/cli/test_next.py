@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from commands import run
 
 from bayesjudge.cli import main
+from bayesjudge.cli.next import label_sheet
 from bayesjudge.errors import UsageError
 from bayesjudge.planning.labels.drawing import draw_items
 from bayesjudge.readers import read_verdicts
@@ -307,3 +309,18 @@ def test_trials_are_planned_where_majorities_are_open(tmp_path: Path) -> None:
     assert 0 < plan["extra"].sum() <= 60
     assert plan["extra"].reindex(["q10", "q11"]).sum() > plan["extra"].sum() / 2
     assert "more trials on" in ran.stdout
+
+
+def test_answers_of_a_wide_table_are_drawn_as_the_answer_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log().pivot_table(index=["item", "judge"], columns="model", values="verdict").reset_index().to_csv("wide.csv")
+    assert (
+        run("next", "accuracy", "wide.csv", "--wide", "verdict:model=x,y", "--n", 5, "--out", "new.csv").exit_code == 0
+    )
+    assert pd.read_csv("new.csv").groupby("item")["model"].agg(list).tolist() == [["x", "y"]] * 5
+
+
+def test_of_a_topic_with_many_documents_some_are_drawn(tmp_path: Path) -> None:
+    table = replace(read_verdicts(log().assign(topic="t")), cluster="topic")
+    assert label_sheet(table, n=None, unsure=False, seed=0)["item"].nunique() == 30
+    assert label_sheet(table, n=7, unsure=False, seed=0)["item"].nunique() == 7

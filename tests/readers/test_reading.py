@@ -280,3 +280,28 @@ def test_rows_are_not_chosen_by_what_the_judge_replied() -> None:
     with pytest.raises(InputError) as raised:
         read_pairs(replies.rename(columns={"pair": "pair_id"}))
     assert raised.value.options == ("--where lang=en", "--where lang=ko")
+
+
+@pytest.mark.parametrize(
+    ("frame", "option"),
+    [
+        ({"doc_id": [1, 2, 3], "system": "x", "human_score": [2.2, 1, 4], "gpt": [3, 2, 1]}, "verdict=gpt"),
+        ({"question": ["p", "q"], "davinci_says": [1, 0], "human": [1, None]}, "verdict=davinci_says"),
+        ({"qid": [1, 2], "annotator1": [1, 0], "annotator2": [1, 1], "says": ["yes", "no"]}, "verdict=says"),
+    ],
+)
+def test_the_one_column_that_may_hold_verdicts_is_offered(frame: dict[str, Any], option: str) -> None:
+    with pytest.raises(InputError) as raised:
+        read_verdicts(pd.DataFrame(frame))
+    marks = " --label annotator1,annotator2" if "annotator1" in frame else ""
+    assert raised.value.options == (f"--column {option}{marks}",)
+    # No model is asked for: the answers are one system's.
+    assert [problem.column for problem in raised.value.problems] == ["verdict"]
+
+
+def test_a_figure_alone_is_no_verdict() -> None:
+    labelled = {"item": [1, 2], "model": "x", "label": [1, 0], "tokens": [348, 200]}
+    for frame in ({"metric": ["f1", "em"], "value": [3.2, 4.1]}, labelled):
+        with pytest.raises(InputError) as raised:
+            read_verdicts(pd.DataFrame(frame))
+        assert raised.value.options == ()

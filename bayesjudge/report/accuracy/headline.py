@@ -38,7 +38,7 @@ VALID = (
 CHOSEN_BY_VERDICT = ("eif[panel-logit,logit]", "eif[logit]", "eif", "mle")
 #: The file to fill in, and options of a command that its reading takes, too.
 SHEET = "to_label.csv"
-READING = ("--column", "--where", "--format", "--set", "--verdict", "--label", "--threshold")
+READING = ("--column", "--where", "--format", "--set", "--verdict", "--label", "--threshold", "--items", "--wide")
 #: Judges that answer alone, each with a sentence, a column of the first table and tables that are not folded.
 MOST_JUDGES = 3
 #: Models whose rates are named where nothing is labelled.
