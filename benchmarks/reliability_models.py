@@ -78,7 +78,9 @@ def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--data", type=Path, default=DATA, help="folder of the real tables")
     options.add_argument("--datasets", type=int, default=100, help="simulated logs of each kind")
-    options.add_argument("--draws", type=int, default=ReliabilityOptions.draws, help="of a chain; by default on until chains have mixed")
+    options.add_argument(
+        "--draws", type=int, default=ReliabilityOptions.draws, help="of a chain; by default on until chains have mixed"
+    )
     options.add_argument("--items", type=int, default=168, help="items of the real comparisons")
     found = options.parse_args()
     if found.quick:

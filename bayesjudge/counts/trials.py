@@ -7,7 +7,7 @@ pass over the rows (DuckDB by default, any Ibis backend) is all that grows with 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -51,6 +51,23 @@ class TrialCounts(RepeatCounts):
     order: NDArray[np.int64]
     n: NDArray[np.int64]
     columns: pd.DataFrame | None = None
+
+    @property
+    def grid(self) -> int:
+        """Cells of every judge on every item, asked or not, under as many conditions and orders as any had."""
+        _, cells = np.unique(np.stack([self.judge, self.item]), axis=1, return_counts=True)
+        return len(self.judges) * len(self.items) * int(cells.max(initial=0))
+
+    def repeated(self) -> TrialCounts:
+        """Counts of the items that a judge judged more than once alone; the other trials count as dropped."""
+        _, cell = np.unique(np.stack([self.judge, self.item]), axis=1, return_inverse=True)
+        trials = np.bincount(cell.reshape(-1), weights=self.n.sum(axis=1))
+        again = np.unique(self.item[trials[cell.reshape(-1)] > 1])
+        if len(again) in {0, len(self.items)}:
+            return self
+        kept = self.for_items(self.items[i] for i in again)
+        once = int(self.n.sum() - kept.n.sum())
+        return replace(kept, dropped={**kept.dropped, "item that each judge judged once": once})
 
 
 def count_trials(trials: Trials | ir.Table, *, columns: Sequence[str] | None = None) -> TrialCounts:

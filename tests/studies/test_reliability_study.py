@@ -23,7 +23,7 @@ from bayesjudge.counts.scores import count_scores
 from bayesjudge.counts.trials import count_trials
 from bayesjudge.estimates import Estimates
 from bayesjudge.options import ReliabilityOptions
-from bayesjudge.readers import read_repeats
+from bayesjudge.readers import read_repeats, read_trials
 from bayesjudge.report import json_schema
 from bayesjudge.report.reliability.headline import plan_sentences
 from bayesjudge.report.reliability.terminal import reliability_screen
@@ -253,6 +253,21 @@ def test_many_cells_are_said_to_take_long(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(study, "run_fits", lambda *_, **__: pytest.fail("sampled before it said so"))
     with pytest.warns(UserWarning, match="cells take from minutes to hours"), pytest.raises(pytest.fail.Exception):
         reliability(comparisons(items=2))
+
+
+def test_items_judged_once_are_left_out_where_they_would_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = pd.DataFrame({"item": [f"p{k}" for k in range(9)], "judge": "x", "order": "ab", "n_a": 1, "n_b": 0})
+    counts = count_trials(read_trials(pd.concat([comparisons(items=3), once])))
+    assert counts.grid == 2 * 12 * 2  # judges, items, orders
+    kept = counts.repeated()
+    assert kept.items == ("q0", "q1", "q2")
+    assert kept.dropped == {"item that each judge judged once": 9}
+    assert kept.repeated() is kept
+    study = sys.modules["bayesjudge.studies.reliability.study"]
+    monkeypatch.setattr(study, "MANY_CELLS", 47)
+    monkeypatch.setattr(study, "pairwise_job", lambda compared, _: pytest.fail(f"{len(compared.items)} items"))
+    with pytest.raises(pytest.fail.Exception, match="3 items"):
+        reliability(counts)
 
 
 def test_scores_alone_must_be_repeated() -> None:

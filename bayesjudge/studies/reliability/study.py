@@ -86,6 +86,9 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     _require_formulas(options, compared, scored)
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
+    if isinstance(compared, TrialCounts) and compared.grid > MANY_CELLS:
+        # Items judged once say little of repeatability, and each has an effect for every judge.
+        compared = compared.repeated()
     counts = [one for one in (compared, scored) if one is not None]
     if compared is not None:  # of scores alone their own job says it
         _require_repeats(counts)
@@ -137,10 +140,10 @@ def _require_repeats(counts: Sequence[Tallied | ScoreCounts]) -> None:
 
 def _warn_of_hours(compared: Tallied) -> None:
     """Before it is sampled: the answer comes too late to say so."""
-    if isinstance(compared, TrialCounts) and len(compared.n) > MANY_CELLS:
+    if isinstance(compared, TrialCounts) and compared.grid > MANY_CELLS:
         size = f"{len(compared.judges)} judges, {len(compared.items)} items, {len(compared.conditions)} conditions"
         warnings.warn(
-            f"{size}: {len(compared.n)} cells take from minutes to hours to sample; choose one prompt or one judge",
+            f"{size}: {compared.grid} cells take from minutes to hours to sample; choose one prompt or one judge",
             stacklevel=4,
         )
 
