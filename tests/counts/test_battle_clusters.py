@@ -156,3 +156,18 @@ def test_mt_bench_votes_keep_their_question(shared_data: Path) -> None:
     frame = votes.merge(items[["item_id", "question_id", "model_a", "model_b"]], on="item_id")
     (rows,) = count_battles(read_battles(frame)).clusters
     assert (rows.column, rows.count()) == ("question_id", 80)
+
+
+def test_one_question_in_two_groups_is_two_battles() -> None:
+    rows = {"item": "i", "model_a": "x", "model_b": "y", "judge": "j", "lang": ["en", "ko"], "verdict": [1.0, 0.0]}
+    frame = pd.DataFrame(rows)
+    for battles in (Battles.from_frame(frame), ibis.memtable(frame)):
+        found = count_battles(battles, group="lang")
+        assert [found.for_groups([lang]).judge_pairs("j").n.tolist() for lang in ("en", "ko")] == [
+            [[1, 0, 0]],
+            [[0, 0, 1]],
+        ]
+        assert any("1 items are in several groups of 'lang'" in text for text in found.warnings)
+    # Without groups it is one battle, judged twice, in a tie.
+    assert counted(frame).judge_pairs("j").n.tolist() == [[0, 1, 0]]
+    assert not any("several groups" in text for text in counted(frame.assign(item=["i", "k"]), group="lang").warnings)

@@ -311,3 +311,11 @@ def test_people_and_judges_from_file_to_page(tmp_path: Path) -> None:
     # The true Elo of eight models by 95 % intervals: fewer than five hits have probability 4e-5.
     assert sum(seen.loc[m, "lower"] <= design.truth["elo", m] <= seen.loc[m, "upper"] for m in design.models) >= 5
     assert "Models that only judges have evaluated" in page.read_text(encoding="utf-8")
+
+
+def test_a_judge_without_battles_in_a_group_has_no_elo_there() -> None:
+    frame = pd.DataFrame({"item": range(40), "model_a": "x", "model_b": "y", "lang": ["en", "ko"] * 20})
+    frame = frame.assign(judge=["j", "k"] * 20, verdict=[1, 0, 1, 1, 0] * 8)
+    answer = bj.elo(frame, group="lang", draws=50, tune=50, chains=1)
+    rows = answer.estimates.where(estimand="elo", method="hard-elo").frame
+    assert set(zip(rows["judge"], rows["group"], strict=True)) == {("j", ""), ("k", ""), ("j", "en"), ("k", "ko")}

@@ -220,8 +220,23 @@ def battle_events(
         raise UsageError(f"no column {group!r} to group by; the table has {list(columns)}")
     options = group, lengths, covariates, clusters
     if isinstance(battles, Battles):
-        return _from_battles(battles, *options), dict(battles.dropped), battles.warnings
-    return *_from_ibis(battles, *options), ()
+        rows, dropped, notes = _from_battles(battles, *options), dict(battles.dropped), battles.warnings
+    else:
+        rows, dropped, notes = *_from_ibis(battles, *options), ()
+    if group is None:
+        return rows, dropped, notes
+    rows, said = _groups_apart(rows, group)
+    return rows, dropped, notes + said
+
+
+def _groups_apart(rows: IbisTable, group: str) -> tuple[IbisTable, tuple[str, ...]]:
+    """An item that is in several groups, as a question in several languages is, has a battle in each."""
+    by_item = rows.filter(rows.group != NO_GROUP).group_by("item").aggregate(groups=rows.group.nunique())
+    several = fetch_number(by_item.filter(by_item.groups > 1).count())
+    if not several:
+        return rows, ()
+    note = f"{several} items are in several groups of {group!r}: what was judged in one is no repetition of another"
+    return rows.mutate(item=rows.item.cast("string") + " · " + rows.group), (note,)
 
 
 def _from_battles(

@@ -185,11 +185,12 @@ def _baselines(counts: BattleCounts, options: EloOptions) -> Estimates:
 
     def ours(names: Collection[str] | None) -> Estimates:
         fixed: dict[str, Any] = {"prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed}
-        within = [
-            elo_baselines(counts.for_groups([name]), methods=[HARD], **fixed).with_column(group=name)
-            for name in (counts.groups if len(counts.groups) > 1 and (names is None or HARD in names) else ())
-        ]
-        return Estimates.concat([elo_baselines(counts, methods=names, **fixed), *within])
+        within = []
+        for name in counts.groups if len(counts.groups) > 1 and (names is None or HARD in names) else ():
+            part = counts.for_groups([name])
+            judges = [judge for judge in part.judges if part.judged_by(judge).n.sum()]
+            within.append(elo_baselines(part, judges=judges, methods=[HARD], **fixed).with_column(group=name))
+        return Estimates.concat([elo_baselines(counts, methods=names, **fixed), *(one for one in within if len(one))])
 
     return baseline_rows(options, counts, question="elo", own=own, rows=ours)
 
