@@ -136,7 +136,7 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
         mapping, doubts = replace(part, frame=frame).recognised(mapped, BATTLE_ALIASES)
     except InputError as error:
         located_in = [replace(problem, found=f"{problem.found} in {part.name}") for problem in error.problems]
-        raise InputError(located_in) from error
+        raise InputError(located_in, options=error.options) from error
     named, moved = replace(part, frame=frame).named(mapping, NAMES)
     sides = ("human", "verdict")
     whole, read = winners_named(named.frame, sides, [named.read_as.get(side, side) for side in sides])

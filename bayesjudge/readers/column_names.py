@@ -148,7 +148,7 @@ SCORE_ALIASES: Aliases = {
 BATTLE_ALIASES: Aliases = {
     "item": (
         ["battle_id", "item_id", "row_id", "comparison_id"],
-        ["question_id", "prompt_id", "instruction_id", "example_id", "qid", "id", "uid", "instruction"],
+        ["question_id", "prompt_id", "instruction_id", "instance_id", "example_id", "qid", "id", "uid", "instruction"],
     ),
     "model_a": (["model_1", "generator_1", "model_left", "left_model"], ["model"]),
     "model_b": (["model_2", "generator_2", "model_right", "right_model"], []),
@@ -159,7 +159,7 @@ BATTLE_ALIASES: Aliases = {
     "judge": VERDICT_ALIASES["judge"],
     "verdict": (
         ["judge_verdict", "judge_label", "judge_prefers", "judge_preference", "judge_winner", "judgment", "judgement"],
-        ["prediction", "outcome", "winner"],
+        ["prediction", "outcome", "winner", "preference", "preferred", "choice"],
     ),
     "score_a": (["judge_score_a", "score_model_a", "rating_a", "score_1"], []),
     "score_b": (["judge_score_b", "score_model_b", "rating_b", "score_2"], []),

@@ -14,6 +14,8 @@ from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import UNKNOWN
 from bayesjudge.tables.words import ORDERS, OUTCOMES, code_numbers, code_order, code_outcome
 
+#: Share of the values that are no outcome, above which names of models are what they are.
+_MOST = 0.5
 #: Numbers that state a winner otherwise than 1, 0 and 0.5 do, by those that give them away, and how they are read.
 #: What 0, 1 and 2 mean is not clear: some write a, b and tie so, others tie, a and b.
 _CODES = (({2.0}, {1.0: "a", 2.0: "b", 1.5: "tie", 3.0: "tie"}), ({-1.0}, {1.0: "a", -1.0: "b", 0.0: "tie"}))
@@ -45,15 +47,16 @@ def winners_named(
 
 
 def _named(frame: pd.DataFrame, value: str, name: str) -> tuple[pd.Series[Any], list[str]]:
-    """Values that are no outcome but, every one of them, the name of a model of their row."""
+    """Values that are no outcome but, most of them, the name of a model of their row; other words stay."""
     column, (a, b) = frame[value], _models(frame)
     other = code_outcome(column) == UNKNOWN
     if not (other.any() and a and b):
         return column, []
     word = as_words(column).to_numpy()
     first, second = (word == as_words(frame[side]).to_numpy() for side in (a, b))
-    if not (first ^ second)[other].all():
+    if (first ^ second)[other].mean() <= _MOST:
         return column, []
+    other = other & (first ^ second)
     found = column.astype(object).mask(other & first, "a").mask(other & second, "b")
     return found, [f"column {name!r} names the model that won: read as a for {a!r} and b for {b!r}"]
 

@@ -165,6 +165,8 @@ def one_judge_a_row(
 def _is_judge(frame: pd.DataFrame, name: str) -> bool:
     if _LONG & set(frame.columns) or name in _OTHERS or "human" in name.casefold():
         return False
+    if means_any(map(str, frame.columns), VERDICT_ALIASES["judge"][0]):
+        return False
     values = frame[name]
     if pd.api.types.is_numeric_dtype(values.dtype):
         return False

@@ -47,6 +47,8 @@ _OUTCOME_WORDS = {
     "tie_(bothbad)": 2,
     "bothbad": 2,
     "both_bad": 2,
+    # A judge that was asked in both orders and contradicted itself.
+    "inconsistent": 2,
     # A judge's reply that could not be read is no verdict.
     "invalid": MISSING,
     "error": MISSING,

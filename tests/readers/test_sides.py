@@ -171,3 +171,22 @@ def test_an_audit_of_items_with_several_pairs_takes_each_pair_as_an_item() -> No
         }
     )
     assert read_pairs(frame).frame["item"].tolist() == ["1: x / y", "1: x / z", "1: y / z"]
+
+
+def test_words_next_to_winners_by_name_are_ties_or_named_alone() -> None:
+    frame = pd.DataFrame({"item": [1, 2, 3, 4], "model_a": "x", "model_b": "y", "judge": "j"})
+    table = read_battles(frame.assign(winner=["x", "y", "inconsistent", "error"]))
+    assert table.frame["verdict"].tolist()[:3] == [1.0, 0.0, 0.5]
+    assert len(table) == 3
+    with pytest.raises(InputError, match=r"found 'unclear'") as raised:
+        read_battles(frame.assign(winner=["x", "y", "x", "unclear"]))
+    assert len(raised.value.problems) == 1
+
+
+def test_a_column_of_raters_makes_no_other_column_a_judge() -> None:
+    frame = pd.DataFrame({"id": [1, 2], "instance_id": [7, 7], "model_a": "x", "model_b": "y", "evaluator": ["p", "q"]})
+    with pytest.raises(InputError, match="found 2 columns that could be meant: 'id', 'instance_id'") as raised:
+        read_battles(frame.assign(preference=["a", "tie"]))
+    assert raised.value.options == ("--column item=id", "--column item=instance_id")
+    table = read_battles(frame.assign(preference=["a", "tie"]), columns={"item": "instance_id"})
+    assert table.frame[["item", "judge", "verdict"]].to_numpy().tolist() == [["7", "p", 1.0], ["7", "q", 0.5]]
