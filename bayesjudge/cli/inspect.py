@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Names that one line lists; the page is for people, at most 25 lines long.
 MOST_NAMED = 4
+#: Characters of a sentence.
+MOST_SAID = 240
 
 
 def inspect(
@@ -55,9 +57,10 @@ def _lines(found: Inspection) -> list[str]:
     lines += [f"  {n:<10}  {reason}" for reason, n in list(found.dropped.items())[:MOST_NAMED]]
     lines += [f"  {name:<10}  {text}" for name, text in _contents(found) if text]
     for question, answer in found.questions.items():
-        said = f"yes: {answer.why}" if answer.possible else f"no: lacks {'; '.join(answer.lacks) or answer.why}"
-        lines += [f"{question:<12}{_short(said)}", *(f"{'':<12}{one}" for one in answer.commands[:MOST_NAMED])]
-    return [*lines[: 24 - min(3, len(found.notes))], *(f"note: {_short(note)}" for note in found.notes[:3])]
+        refused = f"lacks {'; '.join(answer.lacks)}" if answer.lacks else answer.why
+        said = f"yes: {answer.why}" if answer.possible else f"no: {refused}"
+        lines += [f"{question:<12}{_short(said, MOST_SAID)}", *(f"{'':<12}{one}" for one in answer.commands[:MOST_NAMED])]
+    return [*lines[: 24 - min(3, len(found.notes))], *(f"note: {_short(note, MOST_SAID)}" for note in found.notes[:3])]
 
 
 def _contents(found: Inspection) -> list[tuple[str, str]]:
