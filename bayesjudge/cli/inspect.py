@@ -59,7 +59,10 @@ def _lines(found: Inspection) -> list[str]:
     for question, answer in found.questions.items():
         refused = f"lacks {'; '.join(answer.lacks)}" if answer.lacks else answer.why
         said = f"yes: {answer.why}" if answer.possible else f"no: {refused}"
-        lines += [f"{question:<12}{_short(said, MOST_SAID)}", *(f"{'':<12}{one}" for one in answer.commands[:MOST_NAMED])]
+        lines += [
+            f"{question:<12}{_short(said, MOST_SAID)}",
+            *(f"{'':<12}{one}" for one in answer.commands[:MOST_NAMED]),
+        ]
     return [*lines[: 24 - min(3, len(found.notes))], *(f"note: {_short(note, MOST_SAID)}" for note in found.notes[:3])]
 
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
+import pandas as pd
+
 from bayesjudge.errors import UsageError
-from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
+from bayesjudge.readers.column_names import TRIAL_ALIASES, VERDICT_ALIASES, means_any, means_known
+from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.format import Record
 
 #: What an object may say of all its rows at once.
 _OF_ALL = ("model", "judge")
+#: Names of a verdict, and of the outcome of a comparison.
+_VERDICTS = [
+    name
+    for of, aliases in (("verdict", VERDICT_ALIASES), ("outcome", TRIAL_ALIASES))
+    for name in (of, *chain(*aliases[of]))
+]
 
 
 def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | None:
@@ -46,7 +56,36 @@ def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | N
         common = {key: value for key, value in record.items() if _says_of_all(key, value, rows[0])}
         return [{**common, **row} for row in rows], f"the objects in {lists[0]!r} ({len(rows)})"
     values = list(record.values())
-    return (_by_column(record, values) or _by_key(record, values) or _split(record)) if values else None
+    if not values:
+        return None
+    return _by_column(record, values) or _by_key(record, values) or _by_two_keys(record, values) or _split(record)
+
+
+def inner_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A row for each object of the lists in one column, where the records themselves hold no verdict.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"question": ["q1"], "answers": [[{"model": "x", "verdict": 1}, {"model": "y"}]]})
+    >>> inner_rows(frame)[0][["question", "model"]].to_numpy().tolist()
+    [['q1', 'x'], ['q1', 'y']]
+    """
+    found = [name for name in map(str, frame.columns) if _holds_rows(frame[name])]
+    if len(found) != 1 or means_any(map(str, frame.columns), _VERDICTS):
+        return frame, ()
+    (name,) = found
+    rows = frame.set_axis(pd.RangeIndex(len(frame), name=ROW)).explode(name)
+    rows = rows[rows[name].notna()]
+    inner = pd.DataFrame.from_records(list(rows[name]), index=rows.index)
+    rest = rows.drop(columns=[name, *(column for column in inner if column in rows)])
+    return pd.concat([rest, inner], axis=1), (f"rows are the objects in {name!r} of each record ({len(rows)})",)
+
+
+def _holds_rows(column: pd.Series[Any]) -> bool:
+    """Whether every cell is a list of objects, or missing, with a verdict among what they hold."""
+    cells = [cell for cell in column if isinstance(cell, list) and cell]
+    whole = len(cells) and all(isinstance(cell, list) for cell in column.dropna()) and all(map(_are_records, cells))
+    return bool(whole) and means_any(cells[0][0], _VERDICTS)
 
 
 def _by_column(record: Record, values: Sequence[Any]) -> tuple[Sequence[Record], str] | None:
@@ -67,6 +106,20 @@ def _by_key(record: Record, values: Sequence[Any]) -> tuple[Sequence[Record], st
     has_item = means_any(values[0], ["item", *VERDICT_ALIASES["item"][0], *VERDICT_ALIASES["item"][1]])
     rows = [value if has_item else {"item": key, **value} for key, value in record.items()]
     return rows, f"the objects under their keys ({len(rows)})"
+
+
+def _by_two_keys(record: Record, values: Sequence[Any]) -> tuple[Sequence[Record], str] | None:
+    """An object for each item and model, under both; the models are fewer."""
+    inner = [one for value in values if isinstance(value, dict) for one in value.values()]
+    if not (inner and all(isinstance(one, dict) for one in (*values, *inner)) and _means_something(inner[0])):
+        return None
+    names = ("item", "model")
+    if len(record) < max(map(len, values)):
+        names = ("model", "item")
+    rows = [
+        dict(zip(names, (key, other), strict=True)) | one for key, of in record.items() for other, one in of.items()
+    ]
+    return rows, f"the objects under two keys, of {names[0]}s and of {names[1]}s ({len(rows)})"
 
 
 def _split(record: Record) -> tuple[Sequence[Record], str] | None:

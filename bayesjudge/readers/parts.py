@@ -20,7 +20,7 @@ from bayesjudge.readers.archives import archive_records
 from bayesjudge.readers.batches import Columns
 from bayesjudge.readers.column_names import Aliases, recognise
 from bayesjudge.readers.databases import is_database, open_table
-from bayesjudge.readers.enclosed import enclosed_rows
+from bayesjudge.readers.enclosed import enclosed_rows, inner_rows
 from bayesjudge.readers.filters import ROW, conditions, keep_where
 from bayesjudge.readers.format import File, Format, Record
 from bayesjudge.readers.formats import known_formats
@@ -242,7 +242,8 @@ def _of_records(
         near = tuple(near_formats(first, alone=alone))
         inside = enclosed_rows(name, first[0]) if alone else None
         if inside is None:
-            return Part(name=name, frame=_table(name, every), near=near)
+            frame, notes = inner_rows(_table(name, every))
+            return Part(name=name, frame=frame, near=near, notes=notes)
         return Part(name=name, frame=_table(name, iter(inside[0])), near=near, notes=(f"rows are {inside[1]}",))
     columns = found.tool.columns
     if columns and isinstance(records, JsonRecords) and not reading.texts and not any("*" in name for name in columns):

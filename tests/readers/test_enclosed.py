@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_verdicts
 from bayesjudge.readers.enclosed import enclosed_rows
 
@@ -55,6 +55,32 @@ def test_objects_under_keys_and_lists_of_one_length(tmp_path: Path) -> None:
     assert keyed["item"].tolist() == ["q7", "q8"]
     lists = read(tmp_path, {"item": ["q7", "q8"], "model": ["otter"] * 2, "verdict": [0, 1]})
     assert lists["verdict"].tolist() == [0, 1]
+
+
+def test_answers_in_a_list_of_each_question_and_under_two_keys_are_rows(tmp_path: Path) -> None:
+    answers = {"otter": {"verdict": 1, "label": 1}, "lynx": {"verdict": 0, "label": None}}
+    named = [{"model": model, **answer} for model, answer in answers.items()]
+    lists = [{"question": name, "topic": "t", "answers": named} for name in ("q1", "q2")]
+    want = [[name, model, answers[model]["verdict"]] for name in ("q1", "q2") for model in answers]
+    by_item = dict.fromkeys(("q1", "q2", "q3"), answers)
+    by_model = {model: dict.fromkeys(("q1", "q2", "q3"), answer) for model, answer in answers.items()}
+    found = read(tmp_path, lists)
+    assert found[["item", "model", "verdict"]].to_numpy().tolist() == want
+    assert set(found["topic"]) == {"t"}
+    keyed = [read(tmp_path, one).sort_values(["item", "model"], ignore_index=True) for one in (by_item, by_model)]
+    pd.testing.assert_frame_equal(*keyed)
+    assert len(keyed[0]) == 6
+    # Records with a verdict of their own are rows, whatever lists they hold.
+    own = [{"item": "q1", "model": "otter", "verdict": 1, "votes": [{"verdict": 0}]}]
+    assert read(tmp_path, own)["verdict"].tolist() == [1]
+
+
+def test_rows_of_lists_are_named_by_their_record(tmp_path: Path) -> None:
+    lists = [
+        {"question": f"q{k}", "answers": [{"model": "otter", "verdict": word}]} for k, word in enumerate(("yes", "hm"))
+    ]
+    with pytest.raises(InputError, match="column 'verdict', row 2: found 'hm'"):
+        read(tmp_path, lists)
 
 
 def test_which_of_two_lists_is_asked_with_a_command_for_each() -> None:
