@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 type Quantities = Mapping[Any, xr.DataArray]
 #: By how much of its width the interval of an accuracy grows at most to reach 0 or 1: without a wrong label a posterior
 #: falls off from 1, exponentially lacks .007 of the width and a gamma of shape 3 lacks .09.
-_NEARLY = 0.1
+NEARLY = 0.1
 #: Name of the group of all items, where ``group`` is an axis.
 EVERYWHERE = ""
 
@@ -34,7 +34,7 @@ def quantity(
     n: Mapping[str, float] | None = None,
     note: str | Mapping[str, str] = "",
     reach: Mapping[str, tuple[float, float]] | None = None,
-    within: float = np.inf,
+    within: float | Mapping[str, float] = np.inf,
 ) -> xr.DataArray:
     """Draws of an estimand, with the other columns of its rows as attributes.
 
@@ -46,7 +46,8 @@ def quantity(
     note: Of every unit, or of each (named as in ``n``).
     reach: What the lower limit of a unit (named as in ``n``) is at most and the upper at least, unless its draws are
         all alike.
-    within: By how much of its width an interval grows at most to reach that; where more is lacking it stays.
+    within: By how much of its width an interval, or that of each unit, grows at most to reach that; where more is
+        lacking it stays.
     """
     says = {"signed": signed, "headline": headline, "margin": margin, "note": note, "within": within}
     return draws.assign_attrs(says | {"n": n or {}, "reach": reach or {}})
@@ -69,7 +70,7 @@ def accuracy_quantities(
     accuracy, difference = (estimand_of(name, population) for name in ("accuracy", "difference"))
     says: dict[str, Any] = {"n": n, "note": note, "headline": population == "superpopulation"}
     gaps = quantity(differences(theta, "system"), signed=True, **says)
-    found = quantity(theta, reach=reached(labels or {}), within=_NEARLY, **says)
+    found = quantity(theta, reach=reached(labels or {}), within=NEARLY, **says)
     return {accuracy: found, **(quality or {}), difference: gaps}
 
 
@@ -186,7 +187,8 @@ def _words(row: Mapping[str, Any], key: str, says: Mapping[Any, Any]) -> dict[st
     # A posterior that is sure of a rate, but for rounding, is left as it is.
     if (width := row["upper"] - row["lower"]) > 1e-12:
         low, high = says.get("reach", {}).get(key, (np.inf, -np.inf))
-        most = says.get("within", np.inf) * width
+        within = says.get("within", np.inf)
+        most = (within.get(key, np.inf) if isinstance(within, Mapping) else within) * width
         found |= {"lower": min(row["lower"], low)} if row["lower"] - low <= most else {}
         found |= {"upper": max(row["upper"], high)} if high - row["upper"] <= most else {}
     return found

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import expit
 
-from bayesjudge.estimates.posterior import differences, quantity
+from bayesjudge.estimates.posterior import NEARLY, differences, quantity, reached
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess
 from bayesjudge.priors import InUse, Slot
@@ -139,11 +139,24 @@ def quality_quantities(
     quality: Mapping[str, xr.DataArray],
     *,
     n: Mapping[str, float],
-    reach: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
+    labels: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
     note: str = "",
 ) -> dict[str, xr.DataArray]:
     """Each judge's quality on each model, and ΔJ for each pair of models, with the columns of their rows."""
     says: dict[str, Any] = {"n": n, "note": note}
-    found = {name: quantity(draws, reach=(reach or {}).get(name), **says) for name, draws in quality.items()}
+    found = {name: quantity(draws, **_reach((labels or {}).get(name, {})), **says) for name, draws in quality.items()}
     gaps = quantity(differences(quality["youden"], "system"), signed=True, **says)
     return {**found, "youden": quantity(quality["youden"], signed=True, headline=True, **says), "delta_youden": gaps}
+
+
+def _reach(labels: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+    """How far the intervals of a rate reach: to 1 where no label shows an error, to 0 where all do.
+
+    Where no label says anything of a rate, what is known of other units ends short of both: it reaches them if it
+    nearly does.
+    """
+    silent = [name for name, counts in labels.items() if sum(counts) < 1e-9]
+    return {
+        "reach": reached(labels) | dict.fromkeys(silent, (0.0, 1.0)),
+        "within": dict.fromkeys(silent, NEARLY),
+    }

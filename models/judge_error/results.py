@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population
-from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, reached
+from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.verdict_channel import quality_quantities
 from bayesjudge.models.judge_error.adjustment import RATES
@@ -107,9 +107,8 @@ def quantities(
     """
     every, of_models = quality(rates, data), quality(_of_models(rates, data), data)
     by_model = {name: _with_groups(draws, every[name], data) for name, draws in of_models.items()}
-    # A rate whose labels show no error has an interval that reaches 1, one of errors alone 0.
-    reach = {name: reached(_labels(data, *cells)) for name, cells in _MISSES_AND_HITS.items()}
-    judges = quality_quantities(by_model, n=data.units, reach=reach)
+    of_rates = {name: _labels(data, *cells) for name, cells in _MISSES_AND_HITS.items()}
+    judges = quality_quantities(by_model, n=data.units, labels=of_rates)
     accuracies = _with_groups(overall(theta, data), theta, data)
     labels = _labels(data, (2, 3), (4, 5))
     return accuracy_quantities(accuracies, n=data.units, population=population, quality=judges, labels=labels)

@@ -11,11 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy import stats
 
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_counts, simulate_verdicts
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates.posterior import estimates_of
 from bayesjudge.inference import Hmc, Nuts, fit
 from bayesjudge.inference.engines.starts import find_starts
 from bayesjudge.inference.programs import accelerator
@@ -23,7 +25,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, with_observations
 from bayesjudge.models.common.pattern_counts import PatternCounts
-from bayesjudge.models.common.verdict_channel import channel_quality
+from bayesjudge.models.common.verdict_channel import channel_quality, quality_quantities
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.simulation.calibration.replicates import Simulator
 from bayesjudge.tables import Verdicts
@@ -279,6 +281,18 @@ def test_a_rate_without_errors_among_the_labels_reaches_one() -> None:
     assert rows.loc["specificity", "lower"] == 0.0
     assert rows.loc["sensitivity", "lower"] > 0
     assert rows.loc["specificity", "upper"] < 1
+
+
+def test_a_rate_of_which_no_label_says_anything_reaches_what_it_nearly_reaches() -> None:
+    draws = np.stack([np.linspace(0.3, 0.7, 401), np.linspace(0.02, 0.99, 401)], axis=-1)[None]
+    rates = xr.DataArray(draws, dims=("chain", "draw", "system"), coords={"system": ["far", "near"]})
+    quality = dict.fromkeys(("sensitivity", "specificity", "youden"), rates)
+    silent = {"specificity": {"far": (0.0, 0.0), "near": (0.0, 0.0)}}
+    for labels, near in ((silent, (0.0, 1.0)), (None, (0.04425, 0.96575))):
+        rows = estimates_of(quality_quantities(quality, n={}, labels=labels), method="m", prob=0.95)
+        found = rows.where(estimand="specificity").frame.set_index("unit")[["lower", "upper"]]
+        assert found.loc["far"].tolist() == pytest.approx([0.31, 0.69])
+        assert found.loc["near"].tolist() == pytest.approx(near)
 
 
 def test_a_model_that_is_always_right_has_an_accuracy_of_one_in_its_interval() -> None:
