@@ -8,6 +8,8 @@ from typing import Any
 from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import at, listing, mapping, scalar, scalars, text
 
+#: Names of questions in the tool's templates.
+_NAMES = ("label", "choice", "sentiment", "rating")
 _SOURCE = "Label Studio documentation, guide/export and guide/task_format"
 
 
@@ -37,9 +39,11 @@ def _results(one: Mapping[str, Any]) -> Iterator[tuple[str, float | str]]:
 
 def _row(record: Record, _: File) -> Iterator[Row]:
     row = {"item": text(record.get("item")) or text(record.get("id")), "model": text(record.get("model"))}
-    name = next((name for name in ("label", "choice", "sentiment", "rating") if text(record.get(name))), None)
+    name = next((name for name in _NAMES if text(record.get(name))), None)
     if name is None:
-        yield {"error": "not annotated"}
+        # What people answered has the name of the question, whatever that is.
+        other = "no label, choice, sentiment or rating; for another name: --format table --label NAME"
+        yield {"error": "not annotated" if any(name in record for name in _NAMES) else other}
     else:
         yield marked(row, name, record[name], text(record.get("annotator")))
 
