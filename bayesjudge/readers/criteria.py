@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
-from bayesjudge.tables.coding import MISSING, code_binary, distinct_values, shown
+from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary, distinct_values, shown
 from bayesjudge.tables.words import code_numbers
 
 #: Values of a criterion, and criteria, that a message names.
@@ -23,6 +23,8 @@ MOST_NAMED = 8
 #: Share of scores that may be no numbers, and count as missing, where a threshold is given: with more of them it is no
 #: column of scores.
 MOST_UNREAD = 0.2
+#: A reply that begins with its verdict, as judges write before they explain it.
+_REPLY = re.compile(r"\W*(yes|no)[*_\"']*\s*([,.;:!\n]|$)", re.IGNORECASE)
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -188,6 +190,32 @@ def unread_scores(column: pd.Series[Any], name: str, reading: Reading) -> tuple[
         return ()
     words = ", ".join(dict.fromkeys(shown(value) for value in column[lost][:MOST_NAMED]))
     return (f"{lost.sum()} of {(codes != -1).sum()} values of {name!r} are no numbers and count as missing: {words}",)
+
+
+def first_words(column: pd.Series[Any], name: str, reading: Reading) -> tuple[pd.Series[Any], tuple[str, ...]]:
+    """Replies that begin with yes or no and a stop, as these words, and what is said of them; else as they are.
+
+    Examples
+    --------
+    >>> column, said = first_words(pd.Series(["Yes, it is.", "No. The answer differs.", None]), "gpt", Reading())
+    >>> column.tolist(), said
+    (['yes', 'no', nan], ("replies of 'gpt' were read by their first word: 1 yes, 1 no",))
+    """
+    unread = code_binary(column) == UNKNOWN
+    found = column.astype(object).where(unread).map(_first_word, na_action="ignore")
+    read = found.notna().to_numpy()
+    if reading.criterion[1] or not read.any() or (unread & ~read).sum() > MOST_UNREAD * column.notna().sum():
+        return column, ()
+    yes = int((found == "yes").sum())
+    lost = [shown(value) for value in column[unread & ~read]]
+    others = f"; {len(lost)} count as missing: {', '.join(lost[:MOST_NAMED])}" if lost else ""
+    said = f"replies of {name!r} were read by their first word: {yes} yes, {int(read.sum()) - yes} no{others}"
+    return column.astype(object).mask(unread, found.where(read, None)), (said,)
+
+
+def _first_word(reply: object) -> str | None:
+    found = _REPLY.match(reply) if isinstance(reply, str) else None
+    return found[1].casefold() if found else None
 
 
 def _no_words(column: str, values: pd.Series[Any]) -> Problem:

@@ -12,7 +12,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
 from bayesjudge.readers.conflicts import choose_one
-from bayesjudge.readers.criteria import unread_scores
+from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
@@ -139,7 +139,10 @@ def _named(
         mine = {str(name): cells[name] for name in cells} | ({theirs: whole["label"]} if "label" in whole else {})
         scaled = on_one_scale({**grades, **mine}, whole.get("verdict"), reading)
         if "verdict" in whole:
-            scaled += unread_scores(whole["verdict"], one.read_as.get("verdict", "verdict"), reading)
+            named_so = one.read_as.get("verdict", "verdict")
+            scaled += unread_scores(whole["verdict"], named_so, reading)
+            replies, said = first_words(whole["verdict"], named_so, reading)
+            whole, scaled = whole.assign(verdict=replies), scaled + said
         whole = meaning_yes(whole, part.name, reading, label=theirs)
     marks = one_mark_a_row(whole, cells, part.name, reading) if several else None
     notes = part.notes + doubts + moved + assumed + scaled

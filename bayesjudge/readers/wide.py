@@ -126,7 +126,8 @@ def looks_wide(
 
 def _like(frame: pd.DataFrame, name: str, graded: Sequence[str]) -> bool:
     """Whether numbers are on the scale of the grades that people gave."""
-    grades = np.concatenate([np.zeros(0), *(code_numbers(frame[one])[1] for one in graded)])
+    columns = [frame[one] for one in graded if isinstance(frame[one], pd.Series)]
+    grades = np.concatenate([np.zeros(0), *(code_numbers(column)[1] for column in columns)])
     numbers = code_numbers(frame[name])[1]
     return len(grades) > 2 and bool((numbers.min() >= grades.min() - 1) and (numbers.max() <= grades.max() + 1))
 

@@ -140,6 +140,24 @@ def test_replies_that_are_no_scores_count_as_missing_and_are_said() -> None:
         read_verdicts(GRADED.assign(score=["good", "bad", *range(10)]).drop(columns="human")[:6], threshold=">=3")
 
 
+def test_replies_are_read_by_the_yes_or_no_that_they_begin_with() -> None:
+    replies = [
+        "Yes, the candidate is correct.",
+        "No.\nThe years differ.",
+        "**Yes**: same entity",
+        "NO",
+        "No errors found",
+    ]
+    frame = pd.DataFrame({"item": range(10), "model": "x", "verdict": replies * 2}).astype(object)
+    table = read_verdicts(frame)
+    assert table.frame["verdict"].tolist() == [1, 0, 1, 0] * 2
+    assert table.dropped == {"missing verdict": 2}
+    assert "by their first word: 4 yes, 2 no; 2 count as missing: 'No errors found'" in " ".join(table.warnings)
+    # Too many of another kind are no replies of yes and no.
+    with pytest.raises(InputError, match="'No errors found'"):
+        read_verdicts(frame.assign(verdict=["Yes.", "No errors found"] * 5))
+
+
 def test_words_of_a_verdict_are_offered_with_what_they_may_mean() -> None:
     log = GRADED.drop(columns=["human", "score"]).assign(coverage=["FULL", "PARTIAL", "NONE"] * 4)
     with pytest.raises(InputError, match="others then mean no") as caught:
