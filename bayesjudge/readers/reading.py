@@ -44,7 +44,8 @@ class Reading:
         own columns to a value or a list of values.
     texts: Keep what a tool's records say of the question and the answer, as ``question_text, answer_text``.
     wide: Of a table with a column for each model or judge, what cells and names of columns hold: ``"verdict:model"``,
-        ``"score:judge"``; with the columns, where not all others are meant, ``"verdict:model=gpt-4,claude"``.
+        ``"score:judge"``; with the columns, where not all others are meant, ``"verdict:model=gpt-4,claude"``;
+        with one for each order of presentation, ``"shown:order=first,second"``.
     """
 
     format: str | None = None

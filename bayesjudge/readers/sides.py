@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,9 +124,26 @@ def _reversed(frame: pd.DataFrame, back: NDArray[np.bool_], values: Sequence[str
             changed |= {name: one.where(~back, two), other: two.where(~back, one)}
     coders = {**dict.fromkeys(values, (code_outcome, OUTCOMES)), "order": (code_order, ORDERS)}
     for name in (name for name in coders if name in frame):
-        coder, words = coders[name]
-        codes = coder(frame[name])
-        turned = np.where(back & (codes >= 0) & (codes < 2), 1 - codes, codes)
-        named = np.array([*words, None], dtype=object)[np.where(turned >= 0, turned, -1)]
-        changed[name] = frame[name].astype(object).where(codes == UNKNOWN, pd.Series(named, index=frame.index))
+        changed[name] = _exchanged(frame[name], back, *coders[name])
     return frame.assign(**changed)
+
+
+def as_shown_second(outcomes: pd.Series[Any]) -> pd.Series[Any]:
+    """Outcomes of a presentation with b in the first place, a being what stood there, as outcomes of a and b.
+
+    Examples
+    --------
+    >>> as_shown_second(pd.Series(["A", "b", "tie", "hm"])).tolist()
+    ['b', 'a', 'tie', 'hm']
+    """
+    return _exchanged(outcomes, np.ones(len(outcomes), dtype=bool), code_outcome, OUTCOMES)
+
+
+def _exchanged(
+    values: pd.Series[Any], back: NDArray[np.bool_], coder: Callable[[Any], NDArray[Any]], words: Sequence[str]
+) -> pd.Series[Any]:
+    """Known words, of the rows ``back`` with the first two in each other's place; others as they are."""
+    codes = coder(values)
+    turned = np.where(back & (codes >= 0) & (codes < 2), 1 - codes, codes)
+    named = np.array([*words, None], dtype=object)[np.where(turned >= 0, turned, -1)]
+    return values.astype(object).where(codes == UNKNOWN, pd.Series(named, index=values.index))

@@ -15,8 +15,9 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import VERDICT_ALIASES, columns_of, listed_columns, means_any, means_known
 from bayesjudge.readers.filters import ROW
+from bayesjudge.readers.sides import as_shown_second
 from bayesjudge.tables.coding import MISSING, code_binary
-from bayesjudge.tables.words import code_numbers
+from bayesjudge.tables.words import ORDERS, code_numbers
 
 _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 #: Columns that say how a judge's verdicts are written, where a table has one judge a row already.
@@ -47,11 +48,12 @@ class Wide:
     @classmethod
     def parsed(cls, text: str) -> Wide:
         """As ``--wide`` has it."""
-        found = re.fullmatch(r"\s*(verdict|score)\s*:\s*(model|judge|run)\s*(?:=(.+))?", text, re.DOTALL)
-        if found is None:
+        found = re.fullmatch(r"\s*(verdict|score|shown)\s*:\s*(model|judge|run|order)\s*(?:=(.+))?", text, re.DOTALL)
+        if found is None or (found[1] == "shown") != (found[2] == "order"):
             raise UsageError(
                 f"--wide {text!r}: write verdict:model (a column of verdicts for each model), verdict:judge or "
-                "verdict:run, score in place of verdict, and where not all columns are meant verdict:model=gpt-4,claude"
+                "verdict:run, score in place of verdict, verdict:model=gpt-4,claude where not all are meant, or "
+                "shown:order=ONE,TWO where a judge saw both orders, a in each being the answer in the first place"
             )
         return cls(cells=found[1], names=found[2], columns=found[3] or "")
 
@@ -60,11 +62,25 @@ class Wide:
         columns, lost = listed_columns(list(map(str, frame.columns)), self.columns)
         if lost:
             raise UsageError(f"--wide: no column {lost[0]!r} in {name}; it has {list(frame.columns)}")
+        if self.names == "order":
+            return _both_orders(frame, columns)
         columns = columns or tuple(_cells(frame, self.cells, taken))
         if not columns:
             raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
         note = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
         return unfolded(frame, columns, cells=self.cells, names=self.names), (note,)
+
+
+def _both_orders(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A row for each order of presentation, verdicts being of a and b whatever stood first."""
+    if len(columns) != len(ORDERS):
+        raise UsageError(
+            f"--wide shown:order={','.join(columns)}: name two columns, first that in which a was shown first"
+        )
+    second = frame.assign(**{columns[1]: as_shown_second(frame[columns[1]])})
+    rows = unfolded(second, columns, names="order")
+    note = f"{columns[0]!r} is of a shown first, {columns[1]!r} of b shown first, where a verdict a is turned into b"
+    return rows.assign(order=rows["order"].map(dict(zip(columns, ORDERS, strict=True)))), (note,)
 
 
 def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:

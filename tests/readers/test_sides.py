@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bayesjudge.errors import InputError
+from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.inspection import inspect_source
 from bayesjudge.readers.sides import pairs_as_items
@@ -190,3 +190,25 @@ def test_a_column_of_raters_makes_no_other_column_a_judge() -> None:
     assert raised.value.options == ("--column item=id", "--column item=instance_id")
     table = read_battles(frame.assign(preference=["a", "tie"]), columns={"item": "instance_id"})
     assert table.frame[["item", "judge", "verdict"]].to_numpy().tolist() == [["7", "p", 1.0], ["7", "q", 0.5]]
+
+
+def test_a_column_for_each_order_names_what_stood_first() -> None:
+    frame = pd.DataFrame({"item": [1, 2], "model_a": "x", "model_b": "y", "ab": ["A", "B"], "ba": ["A", "tie"]})
+    found = read_battles(frame, wide="shown:order=ab,ba").frame.sort_values(["item", "order"])
+    assert found[["item", "order", "verdict"]].to_numpy().tolist() == [
+        ["1", "ab", 1.0],
+        ["1", "ba", 0.0],
+        ["2", "ab", 0.0],
+        ["2", "ba", 0.5],
+    ]
+    trials, _ = read_repeats(frame.assign(judge="j"), wide="shown:order=ab,ba")
+    assert trials is not None
+    assert dict(zip(trials.frame["item"] + trials.frame["order"], trials.frame["outcome"], strict=True)) == {
+        "1ab": "a",
+        "1ba": "b",
+        "2ab": "b",
+        "2ba": "tie",
+    }
+    for wrong in ("shown:order=ab", "shown:model=ab,ba", "verdict:order=ab,ba"):
+        with pytest.raises(UsageError, match="shown:order="):
+            read_battles(frame, wide=wrong)
