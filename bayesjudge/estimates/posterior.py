@@ -208,7 +208,7 @@ def summary_rows(
 
     draws: Dims ``chain, draw`` and at most one more, whose labels become the units.
     n: Items behind each unit.
-    signed: Also give the posterior probability that the quantity is positive.
+    signed: Also give the posterior probability that the quantity is positive, as `share_positive` has it.
     extra: Further columns, for instance ``judge``.
     """
     units, values = _units_of(draws, estimand)
@@ -221,9 +221,14 @@ def summary_rows(
         row |= {"point": float(values[..., k].mean()), "lower": float(low[k]), "upper": float(high[k])}
         row |= {"ess": float(ess[k]), "rhat": float(ratio[k])}
         if signed:
-            row["p_positive"] = float((values[..., k] > 0).mean())
+            row["p_positive"] = float(share_positive(values[..., k]))
         rows.append({**row, **(extra or {})})
     return rows
+
+
+def share_positive(values: Any, axis: int | None = None) -> Any:
+    """Share of draws above 0; those of exactly 0 count half, so that P(a > b) + P(b > a) is 1 and equals get .5."""
+    return (values > 0).mean(axis=axis) + (values == 0).mean(axis=axis) / 2
 
 
 def _convergence(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -199,7 +199,8 @@ def _reference(draws: pd.DataFrame, request: Request) -> str:
 def _table(answer: Comparison, aim: Aim, request: Request, scale: Scale) -> pd.DataFrame:
     draws, reference = scale.draws, scale.reference
     expected, perfect = loss_of_choosing(draws, request.loss)
-    best = pd.get_dummies(draws.idxmax(axis=1)).reindex(columns=draws.columns, fill_value=0).mean()
+    # Systems that are equal in a draw share it.
+    best = draws.eq(draws.max(axis=1), axis=0).pipe(lambda first: first.div(first.sum(axis=1), axis=0)).mean()
     found = compared_with(draws, reference, margin=request.margin, prob=request.prob)
     found[["difference", "lower", "upper"]] *= aim.sign
     if aim.sign < 0:

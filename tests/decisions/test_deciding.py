@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -120,6 +121,25 @@ def test_what_cannot_be_decided_is_refused_in_a_sentence(answer: Comparison) -> 
     with pytest.raises(UsageError, match="cost_label= and horizon= go together"):
         AccuracyOptions(decide="best", cost_label=1.0)
     assert CompareOptions(margin=0.1).margin == 0.1
+
+
+def one_for_all(data: Any) -> None:
+    """A model in which all systems have one accuracy."""
+    import numpyro
+    from numpyro import distributions as dist
+
+    shared = numpyro.sample("shared", dist.Beta(1, 1))
+    with numpyro.plate("system", data.size("system")):
+        theta = numpyro.deterministic("accuracy", shared * np.ones(data.size("system")))
+        numpyro.sample("positives", dist.Binomial(data["n"], theta), obs=data["positives"])
+
+
+def test_systems_that_are_equal_in_every_draw_are_equally_often_the_best(log: Verdicts) -> None:
+    found = accuracy(log, models=[one_for_all], baselines=[], decide="best", **QUICK)
+    third = pytest.approx([1 / 3] * 3)
+    assert found.checks["decision"]["p_best"].tolist() == third
+    assert found.ranks["p_best"].tolist() == third
+    assert found.estimates.where(estimand="difference").frame["p_positive"].tolist() == [0.5] * 3
 
 
 def test_labelled_pairs_are_those_of_the_table(log: Verdicts) -> None:

@@ -79,12 +79,20 @@ def test_an_effect_of_a_covariate_is_a_row_of_the_diagnostics() -> None:
         ({"shares": {"topic": "law:1"}, "group": "topic", "population": "items"}, "leave out population="),
         ({"shares": {"topic": "law:1,art:0"}, "group": "topic", "models": ["default", mine]}, "not by bayes:mine"),
         ({"formula": "sensitivity ~ 1 + item"}, "120 categories, .* for instance: write numbers"),
+        ({"formula": "accuracy ~ 1"}, "one accuracy, .*: write 'accuracy ~ 0 [+] system'"),
+        ({"formula": "accuracy ~ 1 + (1|topic)"}, r"write 'accuracy ~ 0 [+] system [+] \(1\|topic\)'"),
+        ({"models": [JudgeError(formulas=("accuracy ~ topic",))]}, "write 'accuracy ~ 0 [+] system [+] topic'"),
         ({"formula": "accuracy ~ 1", "labels": "chosen-by-verdict"}, "leave one out"),
     ],
 )
 def test_what_cannot_be_used_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         bj.accuracy(log(), **CHEAP, **options)
+
+
+def test_one_system_needs_no_level_of_its_own() -> None:
+    answer = bj.accuracy(log().query("model == 'a'"), formula="accuracy ~ 1 + (1|topic)", **CHEAP)
+    assert answer.estimates.where(estimand="accuracy", unit="a").frame["point"].notna().all()
 
 
 def test_no_row_of_a_total_is_of_another_mix() -> None:

@@ -16,6 +16,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayesjudge as bj
 from bayesjudge.checks.predictive import FLAG_BELOW
@@ -24,6 +25,7 @@ from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import EngineError, InputError, UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
+from bayesjudge.estimates.posterior import differences, summary_rows
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.report import json_schema
 from bayesjudge.report.accuracy.headline import headline
@@ -32,6 +34,7 @@ from bayesjudge.report.reading import shared_calibration
 from bayesjudge.studies.accuracy.fits import JudgeFits
 from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.study import _even, _joint_gate
+from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.tables import Verdicts
 
 #: The cheapest answer: closed-form proposals, one pooling, short bootstrap and chains.
@@ -201,6 +204,21 @@ def test_rank_probabilities_sum_to_one(answer):
     ranks = answer.ranks[["rank_1", "rank_2"]]
     np.testing.assert_allclose(ranks.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_allclose(ranks.sum(axis=0), 1.0, atol=1e-12)
+
+
+def test_models_that_are_equal_in_a_draw_share_it():
+    draws = xr.DataArray(
+        [[[0.5, 0.5, 0.5], [0.5, 0.5, 0.2]]], dims=("chain", "draw", "system"), coords={"system": ["a", "b", "c"]}
+    )
+    ranks = rank_probabilities(draws).set_index("model")
+    third, half = 1 / 3, 1 / 2
+    expected = {name: [(third + half) / 2, (third + half) / 2, third / 2] for name in "ab"}
+    expected["c"] = [third / 2, third / 2, (third + 1) / 2]
+    for name, shares in expected.items():
+        np.testing.assert_allclose(ranks.loc[name, ["rank_1", "rank_2", "rank_3"]].astype(float), shares)
+    assert beats(draws).loc["a", "b"] == beats(draws).loc["b", "a"] == 0.5
+    rows = summary_rows(differences(draws, "system"), estimand="difference", method="m", prob=0.9, signed=True)
+    assert [row["p_positive"] for row in rows] == [0.5, 0.75, 0.75]
 
 
 def test_no_bootstrap_leaves_the_bootstrap_rows_out(log):

@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.columns import MINUS
-from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.estimates.posterior import share_positive, summary_rows
 from bayesjudge.model import ShiftsAccuracy, lacks
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def tipping_table(one: Fit, *, prob: float, **mix: Any) -> pd.DataFrame:
                     "point": float(gap.mean()),
                     "lower": float(lower),
                     "upper": float(upper),
-                    "p_positive": float((gap > 0).mean()),
+                    "p_positive": float(share_positive(gap)),
                     "tips at": _tips(draws, a, b, tail) if odds == 1 else np.nan,
                 }
             )

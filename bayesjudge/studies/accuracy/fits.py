@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,9 @@ import pandas as pd
 
 from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
-from bayesjudge.effects import RATES
+from bayesjudge.effects import RATES, read_formula
+from bayesjudge.effects.formula import SYSTEM
+from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, Fitting, Laplace, Nuts
 from bayesjudge.models.judge_error import JudgeError, Labels, Pooling, by_group
 from bayesjudge.options import AccuracyOptions
@@ -19,6 +22,7 @@ from bayesjudge.studies.common.methods import Further, believing, is_requested, 
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
+    from bayesjudge.model import Model
 
 
 #: Name of the model that answers by default, with the pooling and the labels of the options.
@@ -113,7 +117,10 @@ def plan_judge(
             formulas = by_group(options.group, pooling, systems=len(counts.models), given=formulas)
         return believing(JudgeError(pooling=pooling, labels=labels, formulas=formulas), options)
 
-    require_distinct([*map(ours, requested), *(one.model for one in models)])
+    asked: list[Model] = [*map(ours, requested), *(one.model for one in models)]
+    require_distinct(asked)
+    if several:
+        _require_systems(asked)
     more = {one.model.label: one.job(counts, options) for one in models}
     if not own:
         first, *rest = more
@@ -137,6 +144,18 @@ def plan_judge(
     return JudgePlan(
         judge=counts.judges[0], jobs={**jobs, **more}, compared=tuple(pooled), by_model=by_model, more=tuple(more)
     )
+
+
+def _require_systems(models: Iterable[Model]) -> None:
+    """Refuse a formula that has one accuracy for all systems, which is what the question tells apart."""
+    for text in (text for model in models if isinstance(model, JudgeError) for text in model.formulas):
+        formula = read_formula(text)
+        if formula.rate == "accuracy" and SYSTEM not in formula.columns:
+            others = re.sub(r"^1\s*(\+|$)", "", formula.right).strip()
+            instead = " + ".join(part for part in (f"accuracy ~ 0 + {SYSTEM}", others.replace("`", "")) if part)
+            raise UsageError(
+                f"formula '{formula}' gives all systems one accuracy, so they could not be compared: write '{instead}'"
+            )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
