@@ -250,7 +250,8 @@ class Comparison:
         Raises
         ------
         UsageError
-            A system that is not there; an answer without draws, for instance one that was loaded.
+            A number that the option of a question refuses too; a system that is not there; an answer without draws, for
+            instance one that was loaded.
         """
         from bayesjudge.report.decided import decided
 

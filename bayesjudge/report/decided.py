@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,6 +93,25 @@ class Request:
     horizon: float | None
     loss: Loss
 
+    def __post_init__(self) -> None:
+        """Refuse what the options of a question refuse, in the same words."""
+        if not isinstance(self.rule, str):
+            raise UsageError(f"decide={self.rule} must be a name")
+        _require_number("margin", self.margin, above=0)
+        _require_number("cost_label", self.cost_label, least=0)
+        _require_number("horizon", self.horizon, above=0)
+        if (self.cost_label is None) != (self.horizon is None):
+            raise UsageError("cost_label= and horizon= go together: what a label costs, and what the choice is for")
+        if not callable(self.loss):
+            raise UsageError(f"loss={self.loss!r} must be a function of the draws, a data frame with a column a system")
+
+
+def _require_number(name: str, value: object, *, above: float = -math.inf, least: float = -math.inf) -> None:
+    number = isinstance(value, Real) and not isinstance(value, bool) and float(value) > above and float(value) >= least
+    if value is not None and not number:
+        allowed = f"above {above:g}" if math.isfinite(above) else f"of at least {least:g}"
+        raise UsageError(f"{name}={value!r} must be a number {allowed}")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scale:
@@ -125,7 +145,7 @@ def decided(
         prob=answer.settings["prob"],
         cost_label=cost_label,
         horizon=horizon,
-        loss=loss or regret,
+        loss=regret if loss is None else loss,
     )
     tables, values = [], []
     for judge in _scales(answer):

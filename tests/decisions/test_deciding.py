@@ -142,6 +142,29 @@ def test_systems_that_are_equal_in_every_draw_are_equally_often_the_best(log: Ve
     assert found.estimates.where(estimand="difference").frame["p_positive"].tolist() == [0.5] * 3
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"margin": value} for value in (-1, 0, math.nan, "x", True)),
+        *({"cost_label": value, "horizon": 10.0} for value in (-3, math.nan)),
+        *({"cost_label": 1.0, "horizon": value} for value in (-5, 0)),
+        {"horizon": 100.0},
+    ],
+    ids=str,
+)
+def test_an_answer_refuses_what_the_options_refuse_in_the_same_words(answer: Comparison, wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as option:
+        AccuracyOptions(decide="best", **wrong)
+    with pytest.raises(UsageError) as method:
+        answer.decide("best", **wrong)
+    assert str(method.value) == str(option.value)
+
+
+def test_a_loss_is_a_function(answer: Comparison) -> None:
+    with pytest.raises(UsageError, match="loss=3 must be a function of the draws"):
+        answer.decide("best", loss=3)  # type: ignore[arg-type]
+
+
 def test_labelled_pairs_are_those_of_the_table(log: Verdicts) -> None:
     found = labelled_pairs(count_verdicts(log)).set_index(["first", "second"])
     wide = log.frame.pivot_table(index="item", columns="model", values="label").dropna()
