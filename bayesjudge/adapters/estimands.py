@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 AXES: Mapping[str, str] = {name: axis for view in VIEWS.values() for name, axis in view.estimands.items()}
 #: What the entries of an axis are called.
 _CALLED = {"system": "systems", "judge": "judges", "other": "unverified pairs"}
+#: Least and most of what is reported, where it has limits; draws may go past them by rounding.
+_LIMITS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("accuracy", "sensitivity", "specificity", "flip_rate", "trust", "agreement"), (0.0, 1.0)),
+    "youden": (-1.0, 1.0),
+}
+_ROUNDING = 1e-6
 #: Entries that a message lists.
 _SHOWN = 10
 
@@ -52,11 +58,30 @@ class NamedEstimands(GenerativeModel):
         """Draws of the variables that are reported, by name."""
         return {name: posterior[name] for name in view_of(data).estimands if name in posterior}
 
+    def _within(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """What is reported, once it is known to be what its name says."""
+        draws = self.reported(posterior, data)
+        for name in (name for name in _LIMITS if name in draws and draws[name].size):
+            least, most = _LIMITS[name]
+            low, high = (float(end(draws[name])) for end in (np.min, np.max))
+            if not (least - _ROUNDING <= low and high <= most + _ROUNDING):
+                raise UsageError(
+                    f"{name!r} of {self.source} has draws from {low:.3g} to {high:.3g}, and what is reported under "
+                    f"this name lies between {least:g} and {most:g}: name logits otherwise, and the rate {name}"
+                )
+        return draws
+
     def quantities(self, posterior: xr.Dataset, data: Data, *, population: str = "superpopulation") -> Quantities:
         """Draws of every variable that is an estimand, and differences."""
         if population != "superpopulation":
             raise UsageError(f"{self.label} speaks of questions like these, not of exactly these: leave population out")
-        draws = self.reported(posterior, data)
+        return self._derived(self._within(posterior, data), posterior, data)
+
+    def before_data(self, prior: xr.Dataset, data: Data) -> Quantities:
+        """The same of draws of the prior, which may be wider than what is reported."""
+        return self._derived(self.reported(prior, data), prior, data)
+
+    def _derived(self, draws: Mapping[str, xr.DataArray], posterior: xr.Dataset, data: Data) -> Quantities:
         quality = {name: quantity(_of_units(draws[name], data), n=data.units) for name in QUALITY if name in draws}
         found: dict[str, xr.DataArray] = {}
         if "accuracy" in draws:
@@ -76,12 +101,12 @@ class NamedEstimands(GenerativeModel):
 
     def accuracy(self, posterior: xr.Dataset, data: Data, *, population: str = "superpopulation", seed: int = 0) -> Any:  # noqa: ARG002
         """Draws of each model's accuracy, dims ``chain, draw, system``."""
-        require_answer(self.source, VIEWS["accuracy"].needed, draws := self.reported(posterior, data))
+        require_answer(self.source, VIEWS["accuracy"].needed, draws := self._within(posterior, data))
         return draws["accuracy"]
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's Elo, dims ``chain, draw, system``; strengths are centred at 1500."""
-        require_answer(self.source, VIEWS["elo"].needed, draws := self.reported(posterior, data))
+        require_answer(self.source, VIEWS["elo"].needed, draws := self._within(posterior, data))
         if "elo" in draws:
             return draws["elo"]
         strength = draws["strength"]
@@ -92,7 +117,7 @@ class NamedEstimands(GenerativeModel):
         """P(people agree) of every unverified pair; where there is one ``agreement`` alone, it is that of each."""
         import pandas as pd
 
-        require_answer(self.source, VIEWS["audit"].needed, draws := self.reported(posterior, data))
+        require_answer(self.source, VIEWS["audit"].needed, draws := self._within(posterior, data))
         vote = np.asarray(data["vote_other"])
         if "trust" in draws:
             p = draws["trust"].transpose("chain", "draw", "other").to_numpy()

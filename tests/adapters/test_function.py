@@ -18,6 +18,7 @@ import bayesjudge as bj
 from bayesjudge.adapters import as_model
 from bayesjudge.datasets import simulate_battles, simulate_verdicts
 from bayesjudge.errors import UsageError
+from bayesjudge.inference import Laplace, fit
 from bayesjudge.model import Data, GenerativeModel
 from bayesjudge.simulation import sbc
 
@@ -223,6 +224,32 @@ def test_a_factor_is_a_likelihood_whose_missing_checks_are_listed() -> None:
 def test_what_cannot_be_fitted_is_one_sentence(function: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         bj.accuracy(LOG.verdicts, models=[function], **SHORT)
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"), [("accuracy", "0 and 1"), ("sensitivity", "0 and 1"), ("youden", "-1 and 1")]
+)
+def test_logits_are_not_reported_as_rates(name: str, ends: str) -> None:
+    def logits(data: Any) -> None:
+        with numpyro.plate("system", data.size("system")):
+            drawn = numpyro.sample("drawn", dist.Normal(2, 5))
+            numpyro.sample("positives", dist.Binomial(data["n"], logits=drawn), obs=data["positives"])
+            for other in dict.fromkeys(("accuracy", name)):
+                numpyro.deterministic(other, 3 + drawn if other == name else 1 / (1 + np.e ** (-drawn)))
+
+    words = rf"'{name}' of logits has draws from [\d.]+ to [\d.]+, and .* lies between {ends}: name logits otherwise"
+    with pytest.raises(UsageError, match=words):
+        bj.accuracy(LOG.verdicts, models=[logits], baselines=[], engine="laplace", **SHORT)
+
+
+def test_a_prior_may_be_wider_than_what_is_reported() -> None:
+    def normal(data: Any) -> None:
+        with numpyro.plate("system", data.size("system")):
+            share = numpyro.sample("accuracy", dist.Normal(0.5, 0.4))
+            numpyro.sample("positives", dist.Normal(data["n"] * share, 1.0), obs=data["positives"])
+
+    found = fit(as_model(normal), LOG.verdicts, engine=Laplace(draws=100))
+    assert float(found.with_prior().tree["prior"]["accuracy"].max()) > 1
 
 
 def test_other_questions_and_populations_are_refused() -> None:
