@@ -125,15 +125,20 @@ def _rows(
             "unit": unit,
             "method": label,
             "prob": prob,
-            **_row(function, labels, verdicts, prob),
+            **_row(function, label, labels, verdicts, prob),
         }
 
 
-def _row(function: Callable[..., Any], labels: Array, verdicts: Array, prob: float) -> dict[str, Any]:
+def _row(function: Callable[..., Any], name: str, labels: Array, verdicts: Array, prob: float) -> dict[str, Any]:
     known, judged = np.isfinite(labels), np.isfinite(verdicts)
     if not known.any():
         return {"n": float(judged.sum()), "note": "no label"}
     found = np.asarray(function(labels[known], verdicts[known], verdicts[judged & ~known], prob), dtype=float).ravel()
     if found.size != 3:
         raise UsageError(f"a function of labels and verdicts must give (point, lower, upper), not {found.size} numbers")
-    return {"point": found[0], "lower": found[1], "upper": found[2], "n": float(judged.sum())}
+    row = {"point": found[0], "lower": found[1], "upper": found[2], "n": float(judged.sum())}
+    if not np.isnan(found).any():
+        return row
+    if np.isfinite(found[0]):
+        raise UsageError(f"baseline {name!r} gives the point {found[0]:g} with limits {found[1]:g} and {found[2]:g}")
+    return {**row, "note": "not defined"}

@@ -107,8 +107,9 @@ class Request:
 
 
 def _require_number(name: str, value: object, *, above: float = -math.inf, least: float = -math.inf) -> None:
-    number = isinstance(value, Real) and not isinstance(value, bool) and float(value) > above and float(value) >= least
-    if value is not None and not number:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real) or not (float(value) > above and float(value) >= least):
         allowed = f"above {above:g}" if math.isfinite(above) else f"of at least {least:g}"
         raise UsageError(f"{name}={value!r} must be a number {allowed}")
 

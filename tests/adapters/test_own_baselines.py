@@ -90,6 +90,44 @@ def test_what_is_no_baseline_is_refused_in_a_sentence(log: Any) -> None:
         accuracy(log, baselines=["none.py:f"], **QUICK)
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"lower": 0.1}, "baseline 'rows', accuracy of a: its limits are 0.1 and nan: give both, or neither"),
+        ({"lower": 0.9, "upper": 0.1}, "accuracy of a: its lower limit 0.9 is above its upper limit 0.1"),
+        ({"estimand": "acuracy"}, "a row of 'acuracy' .did you mean 'accuracy'.*; the answer has accuracy, difference"),
+        ({"unit": "aa"}, "a row of accuracy of 'aa' .did you mean 'a'.*; there are a, b"),
+        ({"estimand": "difference", "unit": "a - b"}, "difference of 'a - b' .did you mean 'a − b'"),
+        ({"method": "naive"}, "the method 'naive' is another's already: give it a name"),
+        ({"method": "bayes:judge_error"}, "the method 'bayes:judge_error' names models"),
+    ],
+)
+def test_rows_that_cannot_be_shown_are_refused(log: Any, row: dict[str, Any], message: str) -> None:
+    def rows(counts: VerdictCounts) -> list[dict[str, Any]]:
+        return [{"estimand": "accuracy", "unit": counts.models[0], "point": 0.5, **row}]
+
+    with pytest.raises(UsageError, match=message):
+        accuracy(log, baselines=["naive", rows], **QUICK)
+
+
+def test_a_function_of_arrays_gives_limits_or_nothing(log: Any) -> None:
+    def half(y: Any, v: Any, v_unlabelled: Any, prob: float) -> tuple[float, ...]:
+        return y.mean(), np.nan, v.mean() + v_unlabelled.mean() + prob
+
+    def nothing(y: Any, v: Any, v_unlabelled: Any, prob: float) -> tuple[float, ...]:
+        return np.nan, np.nan, np.nan * (y.mean() + v.mean() + v_unlabelled.mean() + prob)
+
+    counts, options = count_verdicts(log), AccuracyOptions()
+    with pytest.raises(UsageError, match=r"'half' gives the point 0\.[0-9]+ with limits nan"):
+        as_baseline(half).estimates(counts, options=options)
+    assert set(as_baseline(nothing).estimates(counts, options=options).frame["note"]) == {"not defined"}
+
+
+def test_two_baselines_of_one_name_are_refused(log: Any) -> None:
+    with pytest.raises(UsageError, match="the method 'by_ppi_py' is another's already"):
+        accuracy(log, baselines=[by_ppi_py, by_ppi_py], **QUICK)
+
+
 def test_a_function_is_judged_in_the_sweep_of_a_question() -> None:
     from bayesjudge.simulation import coverage
     from bayesjudge.simulation.sweeps.questions import with_baselines

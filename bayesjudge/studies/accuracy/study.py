@@ -40,7 +40,14 @@ from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnin
 from bayesjudge.studies.accuracy.panel import OF_PANELS, disagreements, panel_jobs, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
-from bayesjudge.studies.common.methods import Further, baseline_rows, further_models, is_requested, require_believed
+from bayesjudge.studies.common.methods import (
+    Further,
+    baseline_rows,
+    further_models,
+    is_requested,
+    require_believed,
+    units_of,
+)
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.tables import Verdicts
 
@@ -339,7 +346,9 @@ def _baselines(counts: VerdictCounts, options: AccuracyOptions, frequentist: Map
         judge, population = counts.judges[0], options.population
         return accuracy_baselines(counts, judge, methods=mine, population=population, **frequentist)
 
-    found = baseline_rows(options, counts, question="accuracy", own=(*METHODS, *OF_PANELS), rows=ours)
+    accuracy, gaps = _named_for(options.population)
+    units = units_of(counts.models, levels=accuracy, gaps=gaps)
+    found = baseline_rows(options, counts, question="accuracy", own=(*METHODS, *OF_PANELS), rows=ours, units=units)
     return found.where(group=[name for name in found.frame["group"].unique() if name]) if options.shares else found
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.adapters import model_or_fit
 from bayesjudge.adapters.baseline import taken_as_baseline
 from bayesjudge.adapters.files import names_file
-from bayesjudge.baseline import DEFAULT, QuestionName, chosen_baselines
+from bayesjudge.baseline import DEFAULT, Baseline, QuestionName, chosen_baselines
+from bayesjudge.baselines.common.columns import MINUS
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.inference import Fit, Fitting
 from bayesjudge.model import GenerativeModel, Model, lacks
 from bayesjudge.options.registered import named
@@ -96,9 +100,53 @@ def baseline_rows(
     question: QuestionName,
     own: Collection[str],
     rows: Callable[[Collection[str] | None], Estimates],
+    units: Mapping[str, Collection[str]] | None = None,
 ) -> Estimates:
-    """Rows of the baselines that were requested: its ``own`` by ``rows(methods)``, then others'."""
+    """Rows of the baselines that were requested: its ``own`` by ``rows(methods)``, then others'.
+
+    units: By estimand, of what others may have rows, where the answer has no place for any more.
+    """
     chosen = None if options.baselines is None else [taken_as_baseline(one, question) for one in options.baselines]
     methods, others = chosen_baselines(chosen, question=question, own=own)
     parts = [] if methods == [] else [rows(methods)]
-    return Estimates.concat([*parts, *(one.estimates(counts, options=options) for one in others)])
+    taken = set(own)
+    for one in others:
+        found = one.estimates(counts, options=options)
+        if units is not None:
+            _require_shown(one, found, units)
+        _require_rows(one, found, taken)
+        taken |= set(found.frame["method"])
+        parts.append(found)
+    return Estimates.concat(parts)
+
+
+def units_of(systems: Collection[str], *, levels: str, gaps: str = "difference") -> dict[str, Collection[str]]:
+    """The rows of an answer about systems: of each one's level, and of the difference of any two."""
+    return {levels: systems, gaps: [f"{a} {MINUS} {b}" for a, b in itertools.permutations(systems, 2)]}
+
+
+def _require_shown(one: Baseline, rows: Estimates, units: Mapping[str, Collection[str]]) -> None:
+    """Refuse rows that the answer would leave out without a word."""
+    for estimand, unit in zip(rows.frame["estimand"], rows.frame["unit"], strict=True):
+        where = f"baseline {one.name!r} has a row of"
+        if estimand not in units:
+            raise UsageError(f"{where} {estimand!r}{did_you_mean(estimand, units)}; the answer has {', '.join(units)}")
+        if unit not in units[estimand]:
+            shown = ", ".join(itertools.islice(units[estimand], 10))
+            raise UsageError(f"{where} {estimand} of {unit!r}{did_you_mean(unit, units[estimand])}; there are {shown}")
+
+
+def _require_rows(one: Baseline, rows: Estimates, taken: Collection[str]) -> None:
+    """Refuse a method that has another's name, and limits that are none."""
+    for row in rows.frame.to_dict("records"):
+        of, method = f"baseline {one.name!r}, {row['estimand']} of {row['unit']}", row["method"]
+        if method in taken or is_bayesian(method):
+            whose = "names models" if is_bayesian(method) else "is another's already"
+            raise UsageError(
+                f"{of}: the method {method!r} {whose}: give it a name, as in as_baseline(function, 'mine')"
+            )
+        lower, upper = row["lower"], row["upper"]
+        if math.isnan(lower) != math.isnan(upper):
+            raise UsageError(f"{of}: its limits are {lower:g} and {upper:g}: give both, or neither")
+        if lower > upper:
+            raise UsageError(f"{of}: its lower limit {lower:g} is above its upper limit {upper:g}")

@@ -25,7 +25,7 @@ from bayesjudge.report.early import closed_form_first
 from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
-from bayesjudge.studies.common.methods import baseline_rows
+from bayesjudge.studies.common.methods import baseline_rows, units_of
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
@@ -192,7 +192,8 @@ def _baselines(counts: BattleCounts, options: EloOptions) -> Estimates:
             within.append(elo_baselines(part, judges=judges, methods=[HARD], **fixed).with_column(group=name))
         return Estimates.concat([elo_baselines(counts, methods=names, **fixed), *(one for one in within if len(one))])
 
-    return baseline_rows(options, counts, question="elo", own=own, rows=ours)
+    units = units_of(counts.models, levels="elo")
+    return baseline_rows(options, counts, question="elo", own=own, rows=ours, units=units)
 
 
 def _own(rows: BattleClusters) -> BattleClusters:
