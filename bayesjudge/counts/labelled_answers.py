@@ -53,10 +53,14 @@ def _rows(verdicts: Verdicts | ir.Table, clusters: Sequence[str]) -> pd.DataFram
         known = frame.loc[frame["label"].notna(), ["item", "model"]].drop_duplicates()
         rows = frame if len(known) == len(frame) else frame.merge(known, on=["item", "model"])
         return rows[[name for name in rows if name in {*IDS, "verdict", "label", *clusters} or _few(rows[name])]]
+    import ibis
+
     table: IbisTable = verdicts
     if "label" not in table.columns:
         return pd.DataFrame(columns=[*IDS, "verdict", "label"])
-    table = table.mutate(judge=table["judge"] if "judge" in table.columns else "judge").drop_null(["verdict", *_CELL])
+    table = table.mutate(judge=table["judge"] if "judge" in table.columns else ibis.literal("judge")).drop_null(
+        ["verdict", *_CELL]
+    )
     known = verdicts.filter(verdicts["label"].notnull()).select("item", "model").distinct()
     table = table.semi_join(known, ["item", "model"])
     kinds = table.schema()

@@ -210,13 +210,15 @@ def _of_items(
 
 def _scores(verdicts: Verdicts | ir.Table, score: str, items: pd.Index[Any], cells: Cells) -> NDArray[np.float64]:
     """Mean score of each judge on each answer; rows without a score count as no vote."""
+    import ibis
+
     names = list(verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns)
     if score not in names or score in NAMES:
         raise UsageError(f"no column {score!r} with graded scores; the table has {names}")
     table: Any = verdicts.to_ibis(extra=[score]) if isinstance(verdicts, Verdicts) else verdicts
     if not table[score].type().is_numeric():
         raise UsageError(f"scores must be numbers; column {score!r} holds {table[score].type()}")
-    judge = table["judge"] if "judge" in table.columns else cells.judges[0]
+    judge = table["judge"] if "judge" in table.columns else ibis.literal(cells.judges[0])
     names_of = {name: table[name].cast("string") for name in ("item", "model")}
     rows = table.select(**names_of, judge=judge, score=table[score].cast("float64")).drop_null()
     means = fetch(rows.group_by(["item", "model", "judge"]).aggregate(score=rows.score.mean()))

@@ -67,6 +67,11 @@ def test_an_ibis_table_gives_the_same_votes() -> None:
     one, other = panel_votes(Verdicts.from_frame(frame)), panel_votes(ibis.memtable(frame))
     for name in ("votes", "runs", "label", "annotations"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    nameless = frame.query("judge == @frame.judge[0]").drop(columns="judge").assign(score=0.5)
+    found = panel_votes(ibis.memtable(nameless), score="score")
+    assert found.judges == ("judge",)
+    assert found.scores is not None
+    assert np.isfinite(found.scores).sum() == np.isfinite(found.votes).sum() > 0
 
 
 def test_hiding_labels_leaves_the_votes() -> None:

@@ -109,3 +109,5 @@ def test_an_ibis_table_has_the_same_answers() -> None:
     pd.testing.assert_frame_equal(mine[sorted(mine)], theirs[sorted(mine)], check_dtype=False)
     without = labelled_answers(table.to_ibis().drop("label"))
     assert screen(without, []).empty
+    nameless = labelled_answers(table.to_ibis().drop("judge"))
+    pd.testing.assert_frame_equal(mine[sorted(mine)], nameless[sorted(mine)], check_dtype=False)
