@@ -1,7 +1,7 @@
 """An estimator of your own next to ours: ``python examples/own_baseline.py``.
 
-A function of labels, verdicts on the labelled answers and verdicts on the others is a baseline in every table, page
-and simulation; so is any function of the counts. On the command line:
+A function of labels, verdicts on the labelled answers and verdicts on the others is a baseline on screen, on the page
+and in simulations; so is any function of the counts. On the command line:
 ``bayesjudge accuracy FILE --baseline examples/own_baseline.py:difference_estimator``, and
 ``bayesjudge simulate coverage accuracy --baseline examples/own_baseline.py:difference_estimator`` says how often its
 intervals hold the truth.

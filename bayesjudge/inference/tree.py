@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,7 +172,10 @@ class _Option:
 
 
 def _name_of(function: Any) -> str:
-    return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__name__)}"
+    module, code = function.__module__, getattr(function, "__code__", None)
+    if code and module in {"<run_path>", "__main__"}:  # a file that was run is no module
+        module = Path(code.co_filename).name
+    return f"{module}:{getattr(function, '__qualname__', type(function).__name__)}"
 
 
 def _version(name: str) -> str | None:

@@ -61,6 +61,23 @@ def test_functions_stand_in_the_answer_beside_ours(log: Any) -> None:
     assert answer.settings["baselines"] == ["naive", "halves", f"{EXAMPLE}:difference_estimator"]
 
 
+def test_the_first_table_of_page_and_screen_has_ones_own_model_and_baseline(log: Any) -> None:
+    model = f"{EXAMPLE.parent / 'own_model.py'}:validated_judge"
+    given = {"models": ["default", model], "baselines": ["default", f"{EXAMPLE}:difference_estimator"]}
+    answer = accuracy(log, **given, bootstrap=0, **QUICK)
+    first = answer.page().table
+    assert first is not None
+    screen = next(part for part in answer.screen(160) if not isinstance(part, str))
+    for heading in ("Bayesian (validated judge)", "difference estimator"):
+        assert heading in first.frame
+        assert heading in [" ".join(str(column.header).split()) for column in screen.columns]
+    cited = answer.page().citation
+    assert cited is not None
+    text = next(one for one in cited.text if "validated_judge" in one)
+    assert "It is the function validated_judge of own_model.py. " in text
+    assert "= ." not in text
+
+
 def test_a_system_without_labels_has_no_estimate() -> None:
     log = simulate_verdicts(seed=1, labelled=20, unlabelled=20).verdicts.frame
     log.loc[log["model"] == "b", "label"] = np.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,12 @@ def accuracies(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
         return method, mine.sort_values("point", ascending=False, kind="stable")
     ranks = answer.ranks[answer.ranks["judge"] == judge]
     return method, mine.reindex([name for name in ranks["model"] if name in mine.index])
+
+
+def named_baselines(answer: Comparison, present: Collection[str]) -> list[str]:
+    """Methods of the baselines that were asked for by name; that of ``file.py:name`` is called name."""
+    asked = [str(one).rpartition(".py:")[2] for one in answer.settings.get("baselines", ())]
+    return [name for name in asked if name in present]
 
 
 def _best(answer: Comparison, judge: str, *, several: bool, first: bool) -> str:

@@ -11,7 +11,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report.accuracy.groups import groups_section
-from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID, accuracies, headline
+from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID, accuracies, headline, named_baselines
 from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.reading import estimand_in, worth_of_labels
@@ -92,7 +92,7 @@ def accuracy_page(answer: Comparison, *, excerpt: bool = False) -> Page:
 
 
 def _first(answer: Comparison) -> tuple[Table, Figure] | None:
-    """The row that answers, a baseline and the raw rate of each model; each judge's where they answer alone."""
+    """Posteriors, a baseline, those asked for by name and the raw rate; each judge's answer where they answer alone."""
     judges, estimand = list(dict.fromkeys(answer.ranks["judge"])), estimand_in(answer, "accuracy")
     prob = f"{100 * answer.settings['prob']:g} % intervals"
     if len(judges) > 1 and PANEL not in judges:
@@ -107,8 +107,9 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     present = list(dict.fromkeys(rows["method"]))
     baselines = [name for name in VALID if name in present]
     bayes = [name for name in present if is_bayesian(name)]
+    asked = named_baselines(answer, present)
     # Greyed figures come last.
-    wanted = [*bayes[:1], *baselines[:1], "naive"] if answer.gate.passed else [method, "naive", *bayes[:1]]
+    wanted = [*bayes, *baselines[:1], *asked, "naive"] if answer.gate.passed else [method, *asked, "naive", *bayes]
     if not counted(answer, "labelled answers"):
         wanted, leading = ["naive"], rows[rows["method"] == "naive"].set_index("unit").sort_values("point")[::-1]
     columns = {name: rows[rows["method"] == name].set_index("unit") for name in wanted if name in present}
@@ -208,7 +209,7 @@ def _side_by_side(answer: Comparison, overall: Estimates, estimand: str) -> list
 
 def _main_methods(answer: Comparison, part: Estimates, estimand: str) -> list[str]:
     there = set(part.where(estimand=estimand).frame["method"].unique())
-    main = dict.fromkeys([*MAIN, *answer.settings.get("baselines", ())])
+    main = dict.fromkeys([*MAIN, *named_baselines(answer, there)])
     return [name for name in main if name == "bayes:" or name in there]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates.table import is_bayesian
-from bayesjudge.report.accuracy.headline import PANEL, accuracies, headline
+from bayesjudge.report.accuracy.headline import PANEL, accuracies, headline, named_baselines
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.reading import estimand_in, quality_rows
 from bayesjudge.report.terminal import (
@@ -139,7 +140,7 @@ def _side_by_side(
     bayes = list(filter(is_bayesian, present))
     # Where a posterior is greyed, the baselines come first.
     greyed = [] if usable(answer) else bayes[:1]
-    methods = [*([] if greyed else bayes), *(name for name in _asked(answer) if name in present)]
+    methods = [*([] if greyed else bayes), *_asked(answer, present)]
     of_methods = {name: interval_cells(cells, [(*key, name) for key in keys]) for name in [*methods, *greyed]}
     table, shown = fitted_table(
         title,
@@ -155,10 +156,11 @@ def _side_by_side(
     return table
 
 
-def _asked(answer: Comparison) -> list[str]:
-    """The baselines that were asked for, the main ones where all were."""
-    asked = answer.settings.get("baselines", ["default"])
-    return [name for one in asked for name in (MAIN if one == "default" else [one])]
+def _asked(answer: Comparison, present: Collection[str]) -> list[str]:
+    """The baselines that were asked for, of the main ones the first before those that have a name of their own."""
+    all_asked = "default" in answer.settings.get("baselines", ["default"])
+    main = [name for name in MAIN if name in present and all_asked]
+    return list(dict.fromkeys([*main[:1], *named_baselines(answer, present), *main[1:]]))
 
 
 def _quality(answer: Comparison, width: int) -> Table:
