@@ -156,8 +156,8 @@ def is_bayesian(method: str) -> bool:
 #: Words for parts of the names of methods; others stay as they are, without hyphens and underscores.
 _WORDS = {
     "judge_error[partial]": "partial pooling",
-    "judge_error[shared]": "complete pooling",
-    "judge_error[specific]": "no pooling",
+    "judge_error[shared]": "shared pooling",
+    "judge_error[specific]": "specific pooling",
     "judge_elo": "votes and judges",
     "judge_panel": "all judges",
     "bradley_terry": "Bradley–Terry",
@@ -180,6 +180,8 @@ def method_words(method: str) -> str:
     --------
     >>> [method_words(key) for key in ("bayes:judge_error[partial,reweighted]", "ppi++[best-judge,logit]", "naive")]
     ['Bayesian (partial pooling, reweighted)', 'PPI++ (best judge, logit)', 'raw rate']
+    >>> method_words("bayes:judge_error[shared]"), method_words("bayes:judge_error[specific]")
+    ('Bayesian (shared pooling)', 'Bayesian (specific pooling)')
     >>> method_words("bayes:judge_error[partial, sensitivity~Beta(161, 41)]")
     'Bayesian (partial pooling, other priors)'
     >>> method_words("bayes:judge_error[partial,accuracy~0+system+(1|topic),sensitivity~log(length)]")

@@ -286,3 +286,12 @@ def test_a_notebook_shows_the_answer_and_its_page_in_a_frame(monkeypatch):
     source = re.fullmatch(r'<iframe srcdoc="([^"]*)" style="width: 100%; height: 321px; border: 0"></iframe>', shown)
     assert source
     assert html.unescape(source[1]) == render_page(stub)
+
+
+@pytest.mark.parametrize(("n", "whose"), [(100, "Raw rates are"), (60, "Raw rates on answers without a label are")])
+def test_the_headline_says_of_which_answers_a_raw_rate_is(n: int, whose: str) -> None:
+    frame = answer_of(["a", "b"]).estimates.frame
+    frame = frame.assign(n=frame["n"].where(frame["method"] != "naive", n))
+    assert f"{whose} off by up to" in " ".join(headline(answer_of(["a", "b"], estimates=Estimates(frame))))
+    # The same words as in the tables.
+    assert "raw rate" in screen(answer_of(["a", "b"], ("one", "two")), 120)

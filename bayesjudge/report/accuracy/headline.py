@@ -128,13 +128,14 @@ def _raw(answer: Comparison) -> list[str]:
     It is that of answers without a label; where these are few, of nothing that could be called the model's.
     """
     judges = [judge for judge in dict.fromkeys(answer.ranks["judge"]) if judge != PANEL]
-    found = []
+    found, unlabelled = [], False
     for judge in judges:
         rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="", judge=["", judge])
         naive = rows.where(method="naive").frame.drop_duplicates("unit").set_index("unit")
         _, mine = accuracies(answer, judge)
         enough = (_ENOUGH_SHARE * mine["n"].reindex(naive.index)).clip(upper=_ENOUGH)
         few = naive["n"] < enough
+        unlabelled |= bool((naive["n"] < mine["n"].reindex(naive.index)).any())
         rates = {str(model): float(rate) for model, rate in naive.loc[~few, "point"].items()}
         by = f" by {judge}" if len(judges) > 1 else ""
         known = [(f"{k}{by}", rates[str(k)], row) for k, row in mine.iterrows() if k in rates]
@@ -146,7 +147,8 @@ def _raw(answer: Comparison) -> list[str]:
     worst = f"{name}: {number(raw)} raw, {point_words(row)} corrected"
     where = f"{outside} of {len(found)} lie outside their interval"
     where = where if outside > 1 else f"{'one' if outside else 'none'} of {len(found)} lies outside its interval"
-    return [f"Raw rates are off by up to {number(gap, rounded(row.to_dict()).spec)} ({worst}); {where}."]
+    whose = "Raw rates on answers without a label" if unlabelled else "Raw rates"
+    return [f"{whose} are off by up to {number(gap, rounded(row.to_dict()).spec)} ({worst}); {where}."]
 
 
 def _unlabelled(answer: Comparison) -> list[str]:

@@ -47,8 +47,9 @@ _METHOD = (
     The Bayesian rows fit generative models to these counts: judge_error gives each model its own accuracy and
     the judge its own sensitivity and specificity on each model, partially pooled between models. Models that
     answer the same items are compared on them: draws are adjusted for what answers of one item share.""",
-    """The baselines are functions of the same counts: naive (the raw verdict rate), labelled items only,
-    Rogan–Gladen with one model's or each model's own calibration, prediction-powered inference (PPI, PPI++),
+    """The baselines are functions of the same counts: the raw rate (the share of verdicts 1 on a model's answers
+    without a label; on all of them where every answer is labelled or labels have probabilities), labelled items only,
+    Rogan–Gladen with one calibration for all models (shared) or each model's own (specific), prediction-powered inference (PPI, PPI++),
     the efficient estimator (EIF) and the joint maximum likelihood estimate. Bootstrap rows draw labelled and
     unlabelled items separately and keep pairs of models together.""",
     "Intervals are equal-tailed; points are posterior means, plug-in estimates, or bootstrap medians.",

@@ -216,7 +216,7 @@ def _judges(answer: Comparison) -> Table:
     naive = rows[rows["method"] == "naive"].set_index(key)["point"]
     youden = quality_rows(answer.diagnostics, "youden").set_index(key)["point"]
     compared = len(answer.ranks["model"].unique()) > 1
-    headings = ["accuracy", "naive", "Youden's J", *["P(best)"] * compared]
+    headings = ["accuracy", "raw rate", "Youden's J", *["P(best)"] * compared]
     title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals, by judge"
     table = empty_table(title, ["judge", "model"], headings)
     for judge, ranks in answer.ranks.groupby("judge", sort=False):

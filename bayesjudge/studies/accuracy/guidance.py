@@ -220,8 +220,8 @@ def checklist(
 
 def _estimand(population: Population) -> ChecklistItem:
     text = (
-        f"{about(population)} Raw verdict rates are the rows called naive, every other row is corrected and "
-        "names its estimator."
+        f"{about(population)} Raw verdict rates are the rows called raw rate (method naive), every other row is corrected "
+        "and names its estimator."
     )
     return "Estimand and correction", "yes", text
 
@@ -265,7 +265,7 @@ def _calibration(counts: VerdictCounts, labels: str, selection: pd.DataFrame) ->
     tested = "" if np.isnan(p) else f" Permutation test of even labelling: smallest p {p:.3f}."
     text = (
         f"{labelled} of {total} answers carry a human label, treated as {chosen}; calibration is shared only "
-        f"in rows called [shared].{tested}"
+        f"in rows called (shared).{tested}"
     )
     return "Calibration design", "no" if not labelled else "warn" if looks else "yes", text
 
