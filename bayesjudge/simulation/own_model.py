@@ -68,7 +68,7 @@ class ModelCheck:
         least, most, found = rows["coverage"].min(), rows["coverage"].max(), int(self.mutations["found"].sum())
         held = f"Its intervals hold {least:.0%} to {most:.0%} of the truths that its prior draws"
         return (
-            f"{self.label} is {self.calibration.summary}.",
+            f"{self.label}: {self.calibration.summary}.",
             f"{held}; outside what chance allows: {outside}.",
             f"Of {len(self.mutations)} slips put into it, calibration finds {found}{lost}.",
         )

@@ -80,6 +80,15 @@ def test_a_right_model_is_calibrated(right: Calibration) -> None:
     np.testing.assert_allclose(right.frame["contraction"][:3], want, atol=0.05)
 
 
+def test_passing_is_called_no_proof_of_calibration(right: Calibration) -> None:
+    few = Calibration.of(right.rows[right.rows["replicate"] < 20], label="c", draws=right.draws)
+    assert right.summary == (
+        "no departure from calibration detected: ranks of 4 quantities over 200 replicates "
+        "(the 95 % band of an ECDF is ±0.10)"
+    )
+    assert few.summary.endswith("is ±0.32, so only large departures would show)")
+
+
 def test_equal_seeds_give_equal_ranks(third_party: ModuleType, right: Calibration) -> None:
     np.testing.assert_array_equal(calibrate(third_party.Coin()).ranks, right.ranks)
 
