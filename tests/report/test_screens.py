@@ -17,10 +17,14 @@ from rich.measure import Measurement
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
+from bayesjudge.maths.majority import TRIALS
+from bayesjudge.models.repeated_trials.results import ONCE
 from bayesjudge.report import Page, render_page
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.accuracy.terminal import MOST_PAIRS
 from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.reliability.headline import MOST_TRIED
+from bayesjudge.report.reliability.headline import headline as reliability_headline
 from bayesjudge.report.terminal import fitted_table, show_answer
 
 METHODS = ("bayes:judge_error[partial]", "ppi++[logit]", "naive", "rogan-gladen[shared]", "labelled")
@@ -295,3 +299,37 @@ def test_the_headline_says_of_which_answers_a_raw_rate_is(n: int, whose: str) ->
     assert f"{whose} off by up to" in " ".join(headline(answer_of(["a", "b"], estimates=Estimates(frame))))
     # The same words as in the tables.
     assert "raw rate" in screen(answer_of(["a", "b"], ("one", "two")), 120)
+
+
+def repeated(judges: dict[str, str], *, trials: tuple[float, float, float] = (5.0, 3.0, 25.0)) -> list[str]:
+    """The headline on judges whose rate within one order has these notes."""
+    rows = [
+        {"estimand": estimand, "unit": judge, "method": "bayes:repeated_trials", "note": note, "prob": 0.95}
+        | dict(zip(("point", "lower", "upper"), values, strict=True))
+        for judge, noted in judges.items()
+        for estimand, values, note in (
+            ("flip_rate", (0.3, 0.2, 0.4), ""),
+            ("flip_rate[same order]", (0.16, 0.0, 0.33), noted),
+            ("minimum_trials[95%]", trials, ""),
+        )
+    ]
+    parts = {"estimates": Estimates.from_rows(rows), "diagnostics": Estimates.from_rows([]), "question": "reliability"}
+    return reliability_headline(answer_of(["a"], **parts))
+
+
+def test_a_rate_that_only_the_prior_knows_is_no_headline() -> None:
+    said = " ".join(repeated({"x": "", "y": ONCE}))
+    assert "x: 16.0 % of its verdicts lie outside the majority of trials in the same order" in said
+    assert "y: 30.0 % of its verdicts lie outside the majority (20.0 % to 40.0 %); no comparison was repeated" in said
+    many = " ".join(repeated(dict.fromkeys("xyz", ONCE)))
+    assert "16.0 %" not in many
+    assert "No comparison was repeated in the same order." in many
+    assert "No comparison of 1 of 3 judges was" in " ".join(repeated({"x": "", "y": ONCE, "z": ""}))
+
+
+def test_the_number_of_trials_has_its_interval() -> None:
+    assert MOST_TRIED == TRIALS[-1]
+    assert repeated({"x": ""})[-1].endswith("takes 5 trials (interval 3 to 25).")
+    assert repeated({"x": ""}, trials=(1.0, 1.0, math.inf))[-1].endswith("takes 1 trial (interval 1 to more than 101).")
+    never = repeated({"x": ""}, trials=(math.inf, 41.0, math.inf))
+    assert never[-1] == "No number of trials up to 101 finds an item's majority with probability .95 for x."

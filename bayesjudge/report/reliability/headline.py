@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 MOST_LINES = 2
 #: Flip rates within one order, which position bias does not enter, and over both.
 SAME_ORDER, ALL = "flip_rate[same order]", "flip_rate"
-#: Trials by which the majority is found with this probability.
-TRIALS = "minimum_trials[95%]"
+#: Part of the note of a rate within one order where nothing was repeated in one.
+OF_PRIOR = "rests on the prior"
+#: Trials by which the majority is found with this probability, and the most that are tried.
+TRIALS, MOST_TRIED = "minimum_trials[95%]", 101
 
 type Rows = dict[tuple[str, str], pd.Series]
 
@@ -28,10 +30,12 @@ def headline(answer: Comparison) -> list[str]:
     """Which position each judge prefers, how often it contradicts itself in the same order, where to ask again."""
     position = rows_of(answer, answer.diagnostics, "position_effect")
     flips, same, scores, trials = (rows_of(answer, answer.estimates, name) for name in (ALL, SAME_ORDER, "icc", TRIALS))
+    once = {unit for unit, row in same.items() if OF_PRIOR in row["note"]}
+    same = {unit: row for unit, row in same.items() if unit not in once}
     units = list(dict.fromkeys([*flips, *scores]))
     if len(units) > MOST_LINES:
         prob = answer.settings["prob"]
-        found = [_positions(position, prob), _extremes(same or flips, bool(same))]
+        found = [_positions(position, prob), _extremes(same or flips, bool(same)), _not_repeated(len(once), len(units))]
         found += [_score_range(scores, None if any(found) else prob)]
     else:
         found = []
@@ -39,6 +43,7 @@ def headline(answer: Comparison) -> list[str]:
             prob = None if k else answer.settings["prob"]
             parts = [_position(position.get(unit), prob)]
             parts += [_flips(flips.get(unit), same.get(unit), None if parts[0] else prob)]
+            parts += ["no comparison was repeated in the same order"] if unit in once else []
             parts += [_scores(scores.get(unit), None if any(parts) else prob)]
             found.append(f"{_named(unit)}: {'; '.join(part for part in parts if part)}.")
     found += [_reached(trials)]
@@ -81,6 +86,12 @@ def _extremes(rows: Rows, one_order: bool) -> str:
     )
 
 
+def _not_repeated(once: int, units: int) -> str:
+    """Of how many judges nothing is known of repeats in one order."""
+    whose = "" if once == units else f" of {once} of {units} judges"
+    return f"No comparison{whose} was repeated in the same order." if once else ""
+
+
 def _score_range(rows: Rows, prob: float | None) -> str:
     if not rows:
         return ""
@@ -92,18 +103,26 @@ def _score_range(rows: Rows, prob: float | None) -> str:
 
 
 def _reached(rows: Rows) -> str:
-    """How many trials an item needs."""
+    """How many trials an item needs, of the judges that need fewest and most."""
     if not rows:
         return ""
     finite = {unit: row["point"] for unit, row in rows.items() if math.isfinite(row["point"])}
     never = [_named(unit) for unit in rows if unit not in finite]
     who = never[0] if len(never) == 1 else f"{len(never)} judges"
     if not finite:
-        return f"No number of trials that was tried finds an item's majority with probability .95 for {who}."
-    counts = [f"{value:.0f}" for value in sorted({min(finite.values()), max(finite.values())})]
-    return f"To find an item's majority with probability .95 takes {' to '.join(counts)} trials" + (
-        f"; for {who} no number that was tried is enough." if never else "."
+        return f"No number of trials up to {MOST_TRIED} finds an item's majority with probability .95 for {who}."
+    ends = list(dict.fromkeys(pick(finite, key=lambda unit: finite[unit]) for pick in (min, max)))
+    said = [_trials_words(rows[unit], f" for {_named(unit)}" if len(rows) > 1 else "") for unit in ends]
+    return f"To find an item's majority with probability .95 takes {' to '.join(said)}" + (
+        f"; for {who} no number up to {MOST_TRIED} suffices." if never else "."
     )
+
+
+def _trials_words(row: Any, whose: str) -> str:
+    """A number of trials with its interval, which may end above the most that are tried."""
+    unit = "trial" if row["point"] == 1 else "trials"
+    upper = f"{row['upper']:.0f}" if math.isfinite(row["upper"]) else f"more than {MOST_TRIED}"
+    return f"{row['point']:.0f} {unit}{whose} (interval {row['lower']:.0f} to {upper})"
 
 
 def rows_of(answer: Comparison, source: Estimates, estimand: str) -> Rows:
