@@ -25,6 +25,7 @@ from bayesjudge.baselines.elo.leaderboard import fit_judge, judge_beta
 from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets import simulate_pairs
 from bayesjudge.errors import InputError, UsageError
+from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Gate, Laplace, fit
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.verdict_agreement import VerdictAgreement
@@ -36,7 +37,8 @@ from bayesjudge.report import Comparison, json_schema
 from bayesjudge.report.terminal import show_answer
 from bayesjudge.studies.audit import audit
 from bayesjudge.studies.audit.folds import make_folds
-from bayesjudge.studies.audit.guard import fast_audit, guard_of
+from bayesjudge.studies.audit.guard import closed_guard, fast_audit, guard_of
+from bayesjudge.studies.audit.guidance import audit_warnings
 from bayesjudge.studies.audit.held_out import compare_methods
 from bayesjudge.studies.audit.tables import battle_table
 from bayesjudge.tables import Pairs
@@ -81,6 +83,15 @@ def test_flips_follow_the_guard_and_turn_the_preference(answer: Comparison) -> N
     assert trust["flip"].tolist() == want.tolist()
     turned = trust["judge_prefers"] != trust["corrected"]
     assert turned.tolist() == trust["flip"].tolist()
+
+
+@pytest.mark.parametrize("pays", [True, False])
+def test_little_room_is_a_warning_only_where_flips_do_not_pay(pays: bool) -> None:
+    pairs = with_columns(MADE.pairs, human_prefers=MADE.pairs.frame["judge_prefers"])
+    guard = replace(closed_guard(pairs, seed=0), open=pays)
+    checks = {"features": pd.DataFrame({"auc": [0.9]})}
+    said = audit_warnings(pairs, guard, diagnostics=Estimates.from_rows([]), checks=checks)
+    assert any("reversing verdicts rarely improves" in text for text in said) is not pays
 
 
 def test_methods_stand_side_by_side_on_pairs_they_did_not_see(answer: Comparison) -> None:

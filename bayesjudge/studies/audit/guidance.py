@@ -27,7 +27,7 @@ def audit_warnings(
 ) -> list[str]:
     """Most serious first."""
     found = [*pairs.warnings, *_verified(pairs, guard)]
-    found += _worth(pairs, checks["features"])
+    found += _worth(pairs, guard, checks["features"])
     found += _transport(diagnostics, pairs)
     return found + check_warnings(checks)
 
@@ -67,10 +67,10 @@ def _measured_consistency(pairs: Pairs) -> float:
     return float(mean_by_pair(pairs.agrees[pairs.verified], item).mean())
 
 
-def _worth(pairs: Pairs, features: pd.DataFrame) -> list[str]:
+def _worth(pairs: Pairs, guard: Guard, features: pd.DataFrame) -> list[str]:
     share, best = _measured_consistency(pairs), features["auc"].max()
     messages = []
-    if share > WORTH_BELOW:
+    if share > WORTH_BELOW and not guard.open:
         messages.append(
             f"people agree with {100 * share:.0f} % of the verified verdicts; above {100 * WORTH_BELOW:.0f} %, "
             "reversing verdicts rarely improves agreement"
