@@ -74,6 +74,9 @@ def test_the_paper_s_kappa_is_that_of_its_one_order() -> None:
     assert round(point(found, estimand="kappa"), 3) == 0.507
     free = answer(papers_table())
     assert round(point(free, estimand="kappa"), 3) == 0.562
+    turned = {name: "half-turn" in note for name, note in free.estimates.frame[["estimand", "note"]].to_numpy()}
+    assert {name for name, noted in turned.items() if noted} == {"kappa", "kappa[linear]", "ac1"}
+    assert not found.estimates.where(estimand="kappa").frame["note"].str.contains("half-turn").any()
 
 
 def test_a_single_trial_and_the_noise_budget_are_the_flip_rate(paper: TrialReliability) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,8 @@ METRICS = ("nominal", "ordinal", "interval", "ratio")
 AGREEMENTS = ("agreement", "kappa", "kappa[linear]", "ac1")
 #: Place of the outcomes a, b, tie on the scale a < tie < b of weighted κ.
 _SCALE = np.array([0, 2, 1])
+#: Note of what is not the textbook's figure: which response is called a is arbitrary.
+TURNED = "of the table averaged with its half-turn (a and b exchanged), since no one order of presentation is recorded"
 _ALIKE = "both judges have one and the same majority on every item: chance would agree as well"
 
 
@@ -112,9 +114,10 @@ def judge_agreement(
             point = _statistics(cells[None, :], fixed=fixed)[0]
             reasons = [_ALIKE if np.isnan(value) else "" for value in point]
             size = np.full(len(point), float(table.sum()))
-            column = bootstrap_column(
-                point, _statistics(drawn, fixed=fixed), n=size, prob=prob, bounds=(-1.0, 1.0), reasons=reasons
-            )
+            cautions = ["" if fixed or name == "agreement" else TURNED for name in AGREEMENTS]
+            shape: dict[str, Any] = {"n": size, "prob": prob, "bounds": (-1.0, 1.0)}
+            statistics = _statistics(drawn, fixed=fixed)
+            column = bootstrap_column(point, statistics, reasons=reasons, cautions=cautions, **shape)
             yield Agreement(judges=(left.judge, right.judge), group=left.group, column=column, table=table)
 
 

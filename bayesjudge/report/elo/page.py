@@ -39,7 +39,8 @@ _METHOD = (
     leave: a mean of effects of model × cluster and of the sandwich, at least half of it the sandwich.""",
     """Held out: the votes on one model at a time are hidden. judge_elo predicts the Elo that Hard-Elo finds
     in them; conformal intervals are calibrated on the other models, on the judge's Elo as it is or put
-    through a line to the human scale.""",
+    through a line to the human scale. κ of a judge and people is of their table averaged with its half-turn, for which
+    answer is called a is arbitrary.""",
     "Intervals are equal-tailed; points are posterior means or maximum penalised likelihood estimates.",
 )
 _GROUPS = """A strength in a group is the model's own plus what it is worth there, whose spread is learned: a group with

@@ -138,6 +138,11 @@ def rows_of(answer: Comparison, source: Estimates, estimand: str) -> Rows:
     return found
 
 
+def is_turned(rows: Estimates) -> bool:
+    """Whether κ is of a table averaged with its half-turn."""
+    return bool(rows.where(estimand="kappa").frame["note"].str.contains("half-turn").any())
+
+
 def _position(row: Any, prob: float | None) -> str:
     """Whether the answer shown first or second is preferred."""
     if row is None:

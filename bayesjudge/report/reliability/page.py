@@ -16,6 +16,7 @@ from bayesjudge.report.reliability.headline import (
     SAME_ORDER,
     TRIALS,
     headline,
+    is_turned,
     plan_sentences,
     plan_table,
     rows_of,
@@ -50,7 +51,9 @@ _METHOD = (
     """Baselines are functions of the same counts: the flip rate of trials without end by maximum likelihood of a
     beta-binomial distribution over items (with ties a Dirichlet; intervals by its
     likelihood ratio), which is too low where some items are certain and others even; the observed
-    flip rate 1 − max/N, entropy, agreement and κ of majorities, with bootstrap intervals over items; exact
+    flip rate 1 − max/N, entropy, agreement and κ of majorities, with bootstrap intervals over items (unless every
+    trial showed the same response first, which response is called a is arbitrary: κ, weighted κ and AC1 are then those
+    of the table of majorities averaged with its half-turn, which textbooks do not do); exact
     binomial, Fisher and sign tests of position; and the exact probability that K of the trials made have the
     majority of all of them (multivariate hypergeometric). Intraclass correlations are those of Shrout and
     Fleiss with F-intervals; means of scores have Student's t intervals, from sums over each item's responses.""",
@@ -106,7 +109,7 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     found = (
         found
         if flips
-        else {"ICC(2,1)": icc, "margin of error of one score": rows_of(answer, answer.estimates, "score_margin")}
+        else {"ICC of one score": icc, "margin of error of one score": rows_of(answer, answer.estimates, "score_margin")}
     )
     columns = {
         name: pd.DataFrame(list(rows.values()), index=[unit_name(*unit) for unit in rows])
@@ -115,7 +118,7 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     }
     if not columns:
         return None
-    drawn = [name for name in ("flips, same order", "flip rate", "ICC(2,1)") if name in columns]
+    drawn = [name for name in ("flips, same order", "flip rate", "ICC of one score") if name in columns]
     words = {"trials for 95 %": ".0f"}
     return first_screen(
         columns,
@@ -200,7 +203,10 @@ def _plan(answer: Comparison) -> Section | None:
 def _scores(answer: Comparison) -> Section | None:
     figures: list[Figure] = []
     if len(answer.estimates.where(estimand="icc")):
-        caption = "ICC(2,1): share of the variance of one score that is about the response."
+        caption = (
+            "ICC of one score: share of its variance that is about the response; posterior means where Bayesian, "
+            "else ICC(2,1) of the analysis of variance."
+        )
         figures += forest_where_it_fits(answer.estimates, "icc", caption)
     if "score_variance" in answer.checks:
         frame = answer.checks["score_variance"]
@@ -220,10 +226,11 @@ def _scores(answer: Comparison) -> Section | None:
 
 
 def _judges(answer: Comparison) -> Section | None:
+    turned = ", a and b exchangeable" if is_turned(answer.diagnostics) else ""
     figures = (
         []
         if answer.diagnostics.where(estimand="kappa").frame.empty
-        else forest_where_it_fits(answer.diagnostics, "kappa", "Cohen's κ of two judges' majorities.")
+        else forest_where_it_fits(answer.diagnostics, "kappa", f"Cohen's κ of two judges' majorities{turned}.")
     )
     shares = answer.diagnostics.frame
     shares = shares[shares["estimand"].str.startswith("variance_share[")]

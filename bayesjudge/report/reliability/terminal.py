@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.report.lead import usable
-from bayesjudge.report.reliability.headline import headline, plan_table
+from bayesjudge.report.reliability.headline import headline, is_turned, plan_table
 from bayesjudge.report.terminal import empty_table, figure, fitted_table, interval_cell, percent, unit_name
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ SLOTS = (
 )
 #: Estimands that are numbers of trials.
 WHOLE = ("minimum_trials[95%]", "repeats_replaced")
-SCORES = (("icc", "ICC(2,1)"), ("score_margin", "margin of one score"), ("score_gap", "gap a to b"))
+SCORES = (("icc", "ICC of one score"), ("score_margin", "margin of one score"), ("score_gap", "gap a to b"))
 #: Heading of the observed flip rate.
 OBSERVED = "observed"
 #: Pairs of judges and rows of the plan printed by default.
@@ -149,7 +149,10 @@ def _agreement(answer: Comparison, rows: Estimates) -> Table:
     for key, row in list(_best(rows, "agreement").items())[:MOST]:
         table.add_row(escape(unit_name(*key)), interval_cell(row), interval_cell(kappa[key]) if key in kappa else "")
     hidden = len(_best(rows, "agreement")) - MOST
-    table.caption = f"{hidden} more pairs not shown" if hidden > 0 else None
+    lines = [f"{hidden} more pairs not shown"] * (hidden > 0)
+    # Of the table averaged with its half-turn, which is not the textbook's figure.
+    lines += ["κ takes a and b as exchangeable, since no one order of presentation is recorded"] * is_turned(rows)
+    table.caption = "\n".join(lines) or None
     return table
 
 
