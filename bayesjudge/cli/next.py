@@ -99,7 +99,10 @@ def run_trials(
     *,
     file: File,
     out: Annotated[Path, typer.Option(help="The table to write: judge, group, item, trials made, trials to make.")],
-    n: Annotated[int, typer.Option("--n", min=1, help="Trials to spend on each judge and condition.")],
+    n: Annotated[
+        int | None,
+        typer.Option("--n", min=1, help="Trials to spend on each judge and condition; by default 5 an item."),
+    ] = None,
     draws: Annotated[int, typer.Option(help="Posterior draws of each chain.")] = 2000,
     seed: Seed = 0,
     column: Column = None,

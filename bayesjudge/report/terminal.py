@@ -182,7 +182,7 @@ def why_undefined(rows: pd.DataFrame) -> str | None:
 
     Examples
     --------
-    >>> rows = pd.DataFrame({"unit": ["a", "b"], "point": [math.nan, 0.5], "note": ["no votes", ""]})
+    >>> rows = pd.DataFrame({"unit": ["a", "b"], "point": [math.nan, 0.5], "note": ["undefined: no votes", ""]})
     >>> why_undefined(rows)
     'undefined for a: no votes'
     """
@@ -191,7 +191,8 @@ def why_undefined(rows: pd.DataFrame) -> str | None:
     for note, mine in lost.groupby("note", sort=False):
         units = list(map(str, dict.fromkeys(mine["unit"])))
         more = f" and {len(units) - _MOST_UNITS} more" if len(units) > _MOST_UNITS else ""
-        lines.append(escape(f"undefined for {', '.join(units[:_MOST_UNITS])}{more}: {note}"))
+        reason = str(note).removeprefix("undefined: ")
+        lines.append(escape(f"undefined for {', '.join(units[:_MOST_UNITS])}{more}: {reason}"))
     if (unnamed := len(lines) - _MOST_REASONS) > 0:
         lines[_MOST_REASONS:] = [f"undefined for {unnamed} more reasons: the notes of --json, --out and the report"]
     return "\n".join(lines) or None

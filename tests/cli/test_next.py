@@ -290,7 +290,8 @@ def test_a_sheet_needs_nothing_heavy(file: Path, tmp_path: Path) -> None:
 def test_trials_are_planned_for_comparisons_alone(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     pd.DataFrame({"item": ["q"] * 4, "response": ["a", "b"] * 2, "score": [1, 2, 3, 4]}).to_csv(path, index=False)
-    ran = run("next", "reliability", path, "--n", 9, "--out", tmp_path / "more.csv")
+    # How many trials has a default.
+    ran = run("next", "reliability", path, "--out", tmp_path / "more.csv")
     assert ran.exit_code == 2
     assert "holds scores alone" in ran.stderr
 

@@ -272,6 +272,7 @@ def test_a_star_has_its_leaderboard_and_the_reasons_for_what_is_undefined(tmp_pa
     assert result.exit_code == 0, result.stderr
     reason = "undefined for m0: not predicted: no figure by human votes: its battles are the only link"
     assert reason in " ".join(result.stdout.split())
+    assert "has the mean of the other models at 1500" in " ".join(result.stdout.split())
 
 
 @pytest.mark.slow

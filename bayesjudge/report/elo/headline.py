@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 VALID = tuple(name + how for name in ("hard-elo", "soft-elo") for how in ("", "[independent]"))
 #: Scales of judges with a sentence each, and a column of the first table.
 MOST_SCALES = 3
+#: What Elo of held-out models is relative to.
+SCALE = "Each model's Elo here has the mean of the other models at 1500, so it is not that of the leaderboard."
 
 
 def headline(answer: Comparison) -> list[str]:

@@ -17,7 +17,7 @@ from bayesjudge.plots import (
     reliability_diagram,
     residuals_by_strength,
 )
-from bayesjudge.report.elo.headline import MOST_SCALES, VALID, board, headline, named_methods
+from bayesjudge.report.elo.headline import MOST_SCALES, SCALE, VALID, board, headline, named_methods
 from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
@@ -248,7 +248,7 @@ def _held_out(answer: Comparison) -> Section | None:
     ends = {f"{name}_{end}": spec for name, spec in places.items() for end in ("lower", "upper")}
     formats = {"n": ".0f", **places, **ends}
     tables = [Table(caption="Error and coverage by method", frame=scores, number_format=formats)] if len(scores) else []
-    return Section(title="Models that only judges have evaluated", figures=figures, tables=tables)
+    return Section(title="Models that only judges have evaluated", text=[SCALE], figures=figures, tables=tables)
 
 
 def _tables(answer: Comparison) -> Section:

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.elo.headline import VALID, headline, named_methods
+from bayesjudge.report.elo.headline import SCALE, VALID, headline, named_methods
 from bayesjudge.report.lead import counted
 from bayesjudge.report.terminal import (
     empty_table,
@@ -140,7 +140,8 @@ def _held_out(answer: Comparison, width: int) -> list[Table]:
     }
     title = f"Held out: Elo by votes that were hidden, {percent(answer)} intervals"
     table, columns = fitted_table(title, of_models, width, names={"model": models}, before={"votes": votes})
-    table.caption = why_undefined(rows[rows["column"].isin(columns)])
+    undefined = why_undefined(rows[rows["column"].isin(columns)])
+    table.caption = "\n".join([SCALE, *([undefined] if undefined else [])])
     return [table, *_scores(answer)]
 
 

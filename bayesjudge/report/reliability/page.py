@@ -63,6 +63,8 @@ _METHOD = (
 _OBSERVED = """The flip rate is that of trials without end. The observed one, 1 − max/N, is named after the number of
 trials N that it was computed from: it rises with N by construction, so tables with different numbers of trials must
 not be compared on it. The Bayesian row of that name is what the model predicts for the same trials made again."""
+#: Where the tiers of trials come from.
+PAPER = "“The Coin-Flip Judge”"
 #: Bars that a reader can still tell apart, the fewest items shown whatever the number of judges, and judges an item
 #: that need no click.
 MOST_BARS, LEAST_ITEMS, MOST_JUDGES = 90, 8, 3
@@ -181,7 +183,7 @@ def _needed(answer: Comparison) -> Section | None:
     figure = figure_of(reliability_curves(curves), caption, "Reliability curves rise with the number of trials.")
     whole = tiers[tiers["stratum"] == "all"].drop(columns=["stratum"])
     tables = [
-        Table(caption="The paper's tiers, checked", frame=without_constants(whole)),
+        Table(caption=f"The tiers of 10, 20 and 50 trials of {PAPER}, checked", frame=without_constants(whole)),
         Table(caption="Smallest number of trials", frame=answer.checks["minimum"], number_format=".0f", folded=True),
     ]
     return Section(title="How many trials", figures=[figure], tables=tables)

@@ -67,7 +67,7 @@ def _once(pair: Compared) -> list[str]:
 def checklist(
     pair: Compared | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]
 ) -> tuple[ChecklistItem, ...]:
-    """Section 6.4 of "The Coin Flip Judge?", filled from the data."""
+    """Section 6.4 of "The Coin-Flip Judge", filled from the data."""
     return (
         *(_trials(pair) if pair is not None else ()),
         _modes(pair, point),
@@ -83,7 +83,7 @@ def _trials(pair: Compared) -> tuple[ChecklistItem, ...]:
     middle = float(trials.median())
     status = "yes" if trials.min() >= STANDARD else "warn" if middle >= MINIMUM else "no"
     asked = f"{trials.min()} to {trials.max()}" if trials.min() < trials.max() else str(trials.min())
-    text = f"{asked} trials of an item (median {middle:g}); the paper's tiers are 10, 20 and 50."
+    text = f"{asked} trials of an item (median {middle:g}); the tiers of “The Coin-Flip Judge” are 10, 20 and 50."
     return (("Repeated trials", status, text), _order(pair))
 
 
