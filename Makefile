@@ -27,7 +27,7 @@ help:
 	@echo "make test-slow  set up, run the long statistical tests"
 	@echo "make test-all   both"
 	@echo "make test-lowest  the fast tests with the oldest versions that pyproject.toml allows (needs uv)"
-	@echo "make test-spark   counting on Spark in local mode beside DuckDB (installs pyspark, needs Java 17)"
+	@echo "make test-spark   counting on Spark in local mode next to DuckDB (installs pyspark, needs Java 17)"
 	@echo "make lint       style and types"
 	@echo "make bench      the benchmarks, reduced"
 

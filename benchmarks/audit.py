@@ -84,7 +84,7 @@ def main() -> None:
     show(overall, "consistency gained by each method")
     show([row for row in by_setting if row["method"] in {OURS, "partial-ot"}], "by setting")
     if sampled:
-        show(sampled, "fast path beside the sampled posterior")
+        show(sampled, "fast path next to the sampled posterior")
     transport = _transport(options.points)
     show([transport], "exact partial optimal transport")
     claims = [] if options.settings else must_hold(runs, sampled, transport)
@@ -191,7 +191,7 @@ def bins_in_band(shown: Pairs, seed: int) -> float:
 
 
 def _sampled(name: str, pairs: Pairs, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Decisions of the posterior mean (before any guard) beside those of the fast path."""
+    """Decisions of the posterior mean (before any guard) next to those of the fast path."""
     shown = [
         pairs.hide(hide(pairs, "pairs", share=options.share, seed=options.seed + split))
         for split in range(options.posteriors)

@@ -54,7 +54,7 @@ def main() -> None:
         rows.append({**key, **screened(frame, options)})
         effects += [{**key, **row} for row in compared(frame, options.seed)]
     show(rows, "screen: z of length and of the category, share of shuffled lengths found")
-    show(effects, "effects of +1 sd of length: judge_error beside logistic regression")
+    show(effects, "effects of +1 sd of length: judge_error next to logistic regression")
     claims = [] if options.quick else must_hold(rows, effects, options.shuffles)
     seconds = time.perf_counter() - start
     report("columns", options, facts, must_hold=claims, screen=rows, effects=effects, seconds=seconds)

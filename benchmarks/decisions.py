@@ -90,7 +90,7 @@ def _options() -> argparse.Namespace:
     options.add_argument("--splits", type=int, default=200, help="random choices of the labelled items")
     options.add_argument("--labels", type=int, nargs="+", default=[20, 40, 80], help="items that keep labels")
     options.add_argument("--judge", default="Llama3-70B", help="whose verdicts")
-    options.add_argument("--margin", type=float, default=0.02, help="differences up to it are none that matter")
+    options.add_argument("--margin", type=float, default=0.02, help="the largest difference that does not matter")
     options.add_argument("--batch", type=int, default=50, help="posteriors in one program")
     options.add_argument("--data", type=Path, default=DATA)
     found = options.parse_args()

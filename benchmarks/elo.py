@@ -1,4 +1,4 @@
-"""Elo at size: bootstraps beside evalica's, the leave-one-model-out study, a log of ten million battles.
+"""Elo at size: bootstraps next to evalica's, the leave-one-model-out study, a log of ten million battles.
 
 Timings are wall-clock on the machine named; evalica's resamples are timed at a smaller number, since each is
 a fit of its own and takes the same time.

@@ -3,7 +3,7 @@
 Arena: 26,919 battles of 20 models, each with a human vote and the verdicts of three judges; the same on logs
 of 1,500 and 6,000 of its battles. The votes on one model at a time are hidden; `judge_elo` predicts from the
 rest, and from the judges' verdicts on all models, the Elo that Hard-Elo finds in the hidden votes against the
-other models. Beside it: conformal intervals on the judge's own Elo, raw and put through a straight line,
+other models. Next to it: conformal intervals on the judge's own Elo, raw and put through a straight line,
 calibrated forward (no vote on the model enters). With ``--sample FILE`` also the public sample of Soft-Elo
 (1,000 battles of 14 models; https://github.com/kargibora/SoftElo), where judges score, and the paper's own
 figures as in the paper.

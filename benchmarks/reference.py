@@ -1,4 +1,4 @@
-"""Reference posteriors of every model, and every engine beside them: ``python benchmarks/reference.py``.
+"""Reference posteriors of every model, and every engine next to them: ``python benchmarks/reference.py``.
 
 Two data sets a model: the small table of its kind and a slice of real data (``harness/real_slices.py``).
 Fifty chains draw 10,000, thinned until neighbours are uncorrelated; ``results/reference/`` keeps them with
@@ -62,7 +62,7 @@ def main() -> None:
         if given.make and not given.quick:
             make(name, model, data, seed=given.seed)
         rows += compared(name, model, data, given.engine, given.seed + 1)
-    show(rows, "engines beside the references", columns=_SHOWN)
+    show(rows, "engines next to the references", columns=_SHOWN)
     every = [*_others(given, rows), *rows]
     settings = Namespace(quick=given.quick, seed=given.seed, out=given.out)
     report(

@@ -2,7 +2,7 @@
 
 Simulated judges: 80 % and 95 % intervals of flip rate, position bias, noise budgets and ICC against the
 truth. Real repeats: nine judges, three runs, two orders (position bias), and eight scores of every response
-(Composo), whose ICC posterior stands beside the F-interval of Shrout & Fleiss.
+(Composo), whose ICC posterior stands next to the F-interval of Shrout & Fleiss.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From a CSV of verdicts to accuracies with intervals: ``python examples/accuracy_from_csv.py``.
 
-The log is simulated, so the truth is known and printed beside the answer. With your own log, start at step 2.
+The log is simulated, so the truth is known and printed next to the answer. With your own log, start at step 2.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
     fits = {name: bj.fit(model, log, engine="nuts", seed=1) for name, model in models.items()}
     one = fits["partial"].with_prior()
 
-    # What the model derives is in the posterior beside what it samples, with the systems' names.
+    # What the model derives is in the posterior next to what it samples, with the systems' names.
     print(azs.summary(one.tree, var_names=SAYS, kind="stats"))
     print(azb.extract(one.tree, var_names="accuracy").mean("sample").to_series().round(3).to_string())
     print(azs.ci_in_rope(one.tree, var_names="difference", rope=(-0.02, 0.02))["difference"].to_series().to_string())

@@ -2,7 +2,7 @@
 
 People verified some of a judge's choices between four models. The audit says how probable it is that people
 would agree with each of the others; these probabilities are the soft targets of an Elo. The log is simulated,
-so the truth is known and printed beside the answer.
+so the truth is known and printed next to the answer.
 """
 
 from __future__ import annotations

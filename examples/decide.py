@@ -1,7 +1,7 @@
 """Which system to ship, and whether more labels pay: ``python examples/decide.py [FILE]``.
 
 FILE is any table of verdicts that ``bayesjudge accuracy`` takes, some of them labelled; without one, answers of
-three systems are simulated. The page says the same, with the frequentist tests beside the posterior.
+three systems are simulated. The page says the same, with the frequentist tests next to the posterior.
 """
 
 from __future__ import annotations

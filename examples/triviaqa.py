@@ -42,7 +42,7 @@ def main() -> None:
     verdicts = bj.read_verdicts(budget[["item_id", "model", "verdict", "label"]], columns={"item": "item_id"})
     answer = bj.accuracy(verdicts, truth=truth, draws=given.draws, tune=given.draws, compare=False, progress=True)
 
-    # Beside each other: what the judge says, what two honest methods make of it, and what people said.
+    # Next to each other: what the judge says, what two honest methods make of it, and what people said.
     table = answer.estimates.frame
     table = table[(table["estimand"] == "accuracy") & table["method"].isin(["naive", "ppi++", answer_name(table)])]
     shown = table.assign(interval=[f"{low:.2f} to {high:.2f}" for low, high in table[["lower", "upper"]].to_numpy()])

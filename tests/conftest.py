@@ -1,4 +1,4 @@
-"""Real data beside the checkout, and one Hypothesis profile for every test."""
+"""Real data next to the checkout, and one Hypothesis profile for every test."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class Urn:
 
 @dataclass(frozen=True, kw_only=True)
 class Scales(Coin):
-    """Heads of each coin, and its weight beside them: two kinds of observation of one unknown.
+    """Heads of each coin, and its weight next to them: two kinds of observation of one unknown.
 
     ``weight_c ~ Normal(p_c, error)`` in addition to `Coin`'s heads, so the posterior density of p_c is
     ``Beta(a + heads, b + tails) × Normal(weight; p, error)``, known up to a sum over a grid.

@@ -33,7 +33,7 @@ GROUPS = ("posterior_predictive", "prior_predictive")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PredictiveCheck:
-    """Observed statistics beside what the model predicts and what resampling the data gives.
+    """Observed statistics next to what the model predicts and what resampling the data gives.
 
     Attributes
     ----------

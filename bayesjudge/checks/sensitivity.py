@@ -55,7 +55,7 @@ class PriorSensitivity:
 
     @property
     def passed(self) -> bool:
-        """Whether no quantity moves with the prior."""
+        """Whether no quantity is prior-sensitive."""
         return not self.frame["prior_sensitive"].any()
 
 

@@ -29,7 +29,11 @@ class LogFile(Options):
     file: Annotated[str, Option("Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")]
     columns: Annotated[
         Mapping[str, str],
-        Option("Our column = yours; may be given more than once.", flag="--column", metavar="verdict=score"),
+        Option(
+            "Where one of our columns is in your file: OURS=YOURS; may be given more than once.",
+            flag="--column",
+            metavar="verdict=score",
+        ),
     ] = field(default_factory=dict)
     where: Annotated[
         Sequence[str],
@@ -58,7 +62,7 @@ class LogFile(Options):
     put: Annotated[
         Mapping[str, str],
         Option(
-            "Our column = a value for all rows; {file} and {folder} are their names.",
+            "One value of our column for all rows, OURS=VALUE; {file} and {folder} stand for their names.",
             flag="--set",
             metavar="judge=gpt-4",
         ),
@@ -118,8 +122,8 @@ class VerdictFile(LogFile):
     label: Annotated[
         str | None,
         Option(
-            "The criterion or column that people marked, of --gold too: NAME, NAME=VALUE,... or 'NAME>=75'; a column "
-            "a person: 'human 1,human 2' or 'human *'."
+            "The criterion or column that people marked (in --gold, too): NAME, NAME=VALUE,... or 'NAME>=75'; with "
+            "one column per person: 'human 1,human 2' or 'human *'."
         ),
     ] = None
     threshold: Annotated[str | None, Option("Which scores mean yes: 7, '>=7' or '<=2'.")] = None

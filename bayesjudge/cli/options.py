@@ -11,7 +11,11 @@ from bayesjudge.cli.panels import READING
 
 File = Annotated[str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")]
 Column = Annotated[
-    list[str] | None, typer.Option(help="Our column = yours, for instance verdict=score.", rich_help_panel=READING)
+    list[str] | None,
+    typer.Option(
+        help="Where one of our columns is in your file: OURS=YOURS, for instance verdict=score.",
+        rich_help_panel=READING,
+    ),
 ]
 Where = Annotated[
     list[str] | None,

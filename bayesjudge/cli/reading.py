@@ -25,7 +25,9 @@ Verdict = Annotated[
 ]
 Label = Annotated[
     str | None,
-    _read(help="What people marked, of --gold too: NAME, NAME=VALUE,... or 'NAME>=75'; a column a person: 'human *'."),
+    _read(
+        help="What people marked, in --gold too: NAME, NAME=VALUE,... or 'NAME>=75'; 'human *': one column per person."
+    ),
 ]
 Gold = Annotated[str | None, _read(help="Second file with human labels by item (and model).", metavar="<file>")]
 Threshold = Annotated[str | None, _read(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
@@ -34,7 +36,8 @@ Wide = Annotated[
     str | None, _read(help="A column for each model or judge: verdict:model, score:judge, ...", metavar="SHAPE")
 ]
 Put = Annotated[
-    list[str] | None, _read("--set", help="Our column = a value for all rows; {file} and {folder} are their names.")
+    list[str] | None,
+    _read("--set", help="One value of our column for all rows, OURS=VALUE; {file} and {folder} stand for their names."),
 ]
 
 

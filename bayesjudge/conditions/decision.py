@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.conditions.condition import EVERY, FACTS, GATE, Condition
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates, estimand_of
-from bayesjudge.estimates.table import method_words
+from bayesjudge.estimates.table import estimand_words, method_words
 from bayesjudge.text import rounded
 
 type Row = Mapping[str, Any]
@@ -223,7 +223,7 @@ def _figures(row: Row, sign: int) -> str:
     point, lower, upper, spec = rounded(row)
     low, high = sorted((sign * lower, sign * upper))
     figures = f"{shown(sign * point, spec)} [{shown(low, spec)}, {shown(high, spec)}]"
-    of = f"{row['estimand'].replace('_', ' ')} {unit}{_name(row).removeprefix(row['unit'])}"
+    of = f"{estimand_words(row['estimand'])} {unit}{_name(row).removeprefix(row['unit'])}"
     return f"{of} {figures} by {method_words(row['method'])}"
 
 

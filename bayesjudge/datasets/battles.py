@@ -88,7 +88,7 @@ class BattleDesign:
     def truth(self) -> Truth:
         """Elo of each model and every difference by ``(estimand, unit)``, as `Estimates.with_truth` takes it.
 
-        It is the Elo that endless human votes would give, all pairs equally often and ties counting half.
+        It is the Elo that infinitely many human votes would give, all pairs equally often and ties counting half.
         """
         first, second = np.triu_indices(len(self.strengths), 1)
         theta = np.asarray(self.strengths)
@@ -187,7 +187,7 @@ _NODES = 80
 def soft_truth(log: SimulatedBattles, *, beta: float | None = None) -> dict[tuple[str, ...], float]:
     """``beta`` by ``(estimand, judge)``, and each model's Soft-Elo by ``(estimand, model, judge, group)``.
 
-    β is the temperature at which endless human votes that are no ties are likeliest, given the gaps; a
+    β is the temperature at which infinitely many human votes that are no ties are likeliest, given the gaps; a
     model's Soft-Elo solves Bradley–Terry with the expected targets σ(βs).
 
     Parameters

@@ -67,7 +67,7 @@ class SimulatedScores:
     design : ScoreDesign
         The world.
     truth : dict
-        By ``(estimand, unit)``: ``icc``, ``within_share``, ``score_sd`` and ``mean_score`` (over endless
+        By ``(estimand, unit)``: ``icc``, ``within_share``, ``score_sd`` and ``mean_score`` (over infinitely many
         responses, in these trials) of every judge, and of ``all judges``, where there are several,
         ``icc[judges]``: one score of a random one.
     """

@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates.table import Estimates, is_bayesian
-
-_TITLES = {"youden": "Youden's J", "delta_youden": "ΔJ", "icc": "ICC"}
+from bayesjudge.estimates.table import Estimates, estimand_words, is_bayesian
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,8 +75,8 @@ class Selection:
 
 def title_of(estimand: str) -> str:
     """Name of an estimand for people."""
-    words = estimand.replace("delta_", "Δ ").replace("_", " ")
-    return _TITLES.get(estimand, words[:1].upper() + words[1:])
+    words = estimand_words(estimand)
+    return words[:1].upper() + words[1:]
 
 
 def select(

@@ -153,6 +153,8 @@ def is_bayesian(method: str) -> bool:
     return method.startswith(("bayes:", "Bayesian"))
 
 
+#: Methods known by a person's name alone.
+PERSONS = {"wilson": "Wilson", "wald": "Wald"}
 #: Words for parts of the names of methods; others stay as they are, without hyphens and underscores.
 _WORDS = {
     "judge_error[partial]": "partial pooling",
@@ -169,8 +171,23 @@ _WORDS = {
     "labelled": "labelled only",
     "rogan-gladen": "Rogan–Gladen",
     "lang-reiczigel": "Lang–Reiczigel",
+    **PERSONS,
     **{name: name.upper() for name in ("ppi", "ppi++", "eif", "mle", "ipw", "aipw", "icc")},
 }
+
+
+def estimand_words(estimand: str) -> str:
+    """Name of an estimand for people; its key is in the answer's JSON.
+
+    Examples
+    --------
+    >>> [estimand_words(key) for key in ("delta_youden", "youden", "flip_rate", "icc[judges]")]
+    ['ΔJ', "Youden's J", 'flip rate', 'ICC[judges]']
+    """
+    words = (
+        estimand.replace("delta_youden", "ΔJ").replace("youden", "Youden's J").replace("delta_", "Δ ").replace("_", " ")
+    )
+    return re.sub(r"^icc\b", "ICC", words)
 
 
 def method_words(method: str) -> str:
@@ -180,8 +197,8 @@ def method_words(method: str) -> str:
     --------
     >>> [method_words(key) for key in ("bayes:judge_error[partial,reweighted]", "ppi++[best-judge,logit]", "naive")]
     ['Bayesian (partial pooling, reweighted)', 'PPI++ (best judge, logit)', 'raw rate']
-    >>> method_words("bayes:judge_error[shared]"), method_words("bayes:judge_error[specific]")
-    ('Bayesian (shared pooling)', 'Bayesian (specific pooling)')
+    >>> [method_words(key) for key in ("bayes:judge_error[shared]", "bayes:judge_error[specific]", "wilson")]
+    ['Bayesian (shared pooling)', 'Bayesian (specific pooling)', 'Wilson']
     >>> method_words("bayes:judge_error[partial, sensitivity~Beta(161, 41)]")
     'Bayesian (partial pooling, other priors)'
     >>> method_words("bayes:judge_error[partial,accuracy~0+system+(1|topic),sensitivity~log(length)]")

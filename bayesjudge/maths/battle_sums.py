@@ -24,7 +24,7 @@ class BattleSums:
     """Number and sum of targets by ``(rater, first, second, x, cluster)``; N rows, G kinds of cluster.
 
     `strengths` takes one whose clusters are battles, and one for every kind of larger cluster. No products of
-    two raters' targets are needed beside these: raters who look at one battle, or prompt, stand in one
+    two raters' targets are needed in addition: raters who look at one battle, or prompt, stand in one
     cluster.
 
     models, raters: Numbers M and R.

@@ -36,7 +36,7 @@ class DecisionOptions(QuestionOptions):
     margin: Annotated[
         float | None,
         Option(
-            "Of --decide: differences up to it are none that matter; by default .02, of Elo 10.",
+            "With --decide: the largest difference that does not matter; by default .02, for Elo 10.",
             above=0,
             recorded="given",
         ),

@@ -39,10 +39,7 @@ class Named(Protocol):
 # Options whose defaults differ between questions.
 Engine = Annotated[
     Literal["nuts", "hmc", "laplace", "pymc"],
-    Option(
-        "What draws from posteriors: nuts, hmc (faster for many, nearly normal effects), laplace or pymc.",
-        panel="Sampling",
-    ),
+    Option("Sampler: nuts, hmc (faster for many, nearly normal effects), laplace or pymc.", panel="Sampling"),
 ]
 Draws = Annotated[int, Option("Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS, panel="Sampling")]
 Tune = Annotated[int, Option("Warm-up steps of each chain.", least=0, flag="")]
@@ -71,7 +68,7 @@ class QuestionOptions(Options):
     #: Target acceptance rate of the engine, whichever it is.
     target_accept: ClassVar[float] = 0.95
 
-    prob: Annotated[float, Option("Probability of every interval.", above=0, below=1, panel="Sampling")] = 0.95
+    prob: Annotated[float, Option("Level of all intervals.", above=0, below=1, panel="Sampling")] = 0.95
     seed: Annotated[int, Option("Equal seeds give equal results.", least=0, most=MOST_SEED, panel="Sampling")] = 0
     engine: Engine = "nuts"
     bootstrap: Annotated[
@@ -98,7 +95,7 @@ class QuestionOptions(Options):
     priors: Annotated[
         Mapping[str, Any],
         Option(
-            "Prior of a model in place of its own: sensitivity=160/200 (an earlier study), sensitivity=0.7..0.9 "
+            "Prior that replaces a model's default: sensitivity=160/200 (an earlier study), sensitivity=0.7..0.9 "
             "(holds 90 %), 'sensitivity=Beta(16, 4)', or judge_error.sensitivity=... of one model alone; in Python "
             "also an object of NumPyro, SciPy or PyMC.",
             flag="--prior",
@@ -142,7 +139,7 @@ class QuestionOptions(Options):
     ] = None
     undecided: Annotated[
         Literal["pass", "fail"],
-        Option("What a condition does that neither holds nor does not hold.", panel="CI", recorded="given"),
+        Option("Whether an undecided condition lets the run pass or fail.", panel="CI", recorded="given"),
     ] = "pass"
     progress: Annotated[bool, Option("Show progress bars.", flag="", recorded="never")] = False
     executor: Annotated[

@@ -79,7 +79,7 @@ def forest(
     width : float
         In inches; below half of the page's column it is drawn for a phone.
     order : sequence of str
-        Units from top to bottom, as a table beside the figure has them; others follow by the Bayesian point.
+        Units from top to bottom, as a table next to the figure has them; others follow by the Bayesian point.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def _rows(chosen: Selection, reference: float | None, width: float) -> Figure:
     axes = figure.add_subplot()
     draw_rows(axes, chosen, reference=reference)
     if narrow:
-        # Two lines for a long name: a phone has no room for it beside the intervals.
+        # Two lines for a long name: a phone has no room for it next to the intervals.
         labels = ["\n".join(textwrap.wrap(name, NARROW)) for name in short_names(chosen.labels, 2 * NARROW - 4)]
         axes.set_yticks(range(len(labels)), labels, fontsize=SMALL)
         axes.locator_params(axis="x", nbins=5)

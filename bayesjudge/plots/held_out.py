@@ -1,4 +1,4 @@
-"""Predictions of what was held out: every interval beside the figure it was meant to hold."""
+"""Predictions of what was held out: every interval next to the figure it was meant to hold."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _wide(estimates: Estimates) -> pd.DataFrame:
 
 
 def _panel_height(wide: pd.DataFrame, across: int) -> float:
-    """Room for the names beside the panel."""
+    """Room for the names next to the panel."""
     most = int(wide.groupby("judge")["name"].nunique().max())
     return float(np.clip(0.16 * most + 0.8, 3.7 if across > 1 else 5.2, 12.0))
 
@@ -158,7 +158,7 @@ def _iso_lines(axes: Axes, low: float) -> None:
 
 
 def _names(axes: Axes, rows: pd.DataFrame, low: float) -> None:
-    """Names in a column beside the panel, in the order of their points, each joined to its own."""
+    """Names in a column next to the panel, in the order of their points, each joined to its own."""
     rows = rows.sort_values("point_y", ascending=False)
     span = 1.0 - low
     gap = span / max(len(rows) + 1, 21)
@@ -192,7 +192,7 @@ def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
 
 @themed
 def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most: int = 12) -> Figure:
-    """J for each model beside ΔJ for each pair of models.
+    """J for each model next to ΔJ for each pair of models.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Predictive checks: what was observed beside what the model predicts and what resampling the data gives."""
+"""Predictive checks: what was observed next to what the model predicts and what resampling the data gives."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from bayesjudge.estimates.table import is_bayesian, method_words
+from bayesjudge.estimates.table import estimand_words, is_bayesian, method_words
 from bayesjudge.report.page import Chance, Interval, Number, Table
 from bayesjudge.text import chance, number, rounded
 
@@ -70,7 +70,7 @@ def grid_of(table: Table) -> Grid:
 
 def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
     spec = table.number_format if isinstance(table.number_format, str) else table.number_format.get(name, PLAIN)
-    words = {"method": method_words, "estimand": _estimand}.get(name, partial(cell_of, spec=spec))
+    words = {"method": method_words, "estimand": estimand_words}.get(name, partial(cell_of, spec=spec))
     values = column.tolist()
     if spec == PLAIN and _are_counts(column):
         spec = ".0f"
@@ -99,11 +99,6 @@ def _decimals(value: float, spec: str) -> str:
     if spec != PLAIN or abs(value) < 10:
         return spec
     return ".2f" if abs(value) < 100 else ".1f"
-
-
-def _estimand(name: str) -> str:
-    """An estimand as people write it; its key is in the answer's JSON."""
-    return name.replace("_", " ").replace("youden", "Youden's J")
 
 
 def _kinds(column: pd.Series, name: str, *, more: bool) -> str:

@@ -240,7 +240,7 @@ class Comparison:
         rule : str
             ``best``, or ``keep=NAME`` to compare every system with one that is in use.
         margin : float, optional
-            Differences up to it are none that matter: by default .02, of Elo 10.
+            The largest difference that does not matter: by default .02, for Elo 10.
         cost_label, horizon : float, optional
             What a label costs, in wrong answers (lost battles), and how many answers (battles) the choice is for.
         loss : callable, optional

@@ -115,7 +115,7 @@ def decision_section(answer: Comparison) -> Section | None:
     said, table = answer.settings["decision"], answer.checks[DECISION]
     baseline = next(iter(table["baseline"]), "")
     words = (
-        f"A difference of at most {said['margin']:g} is none that matters; a verdict needs probability "
+        f"A difference of at most {said['margin']:g} does not matter; a verdict needs probability "
         f"{said['prob']:g}. "
         "The expected loss of a system is by how much the best one is better than it, on average over the posterior. "
         f"P-values are of {method_words(baseline) if baseline else 'no baseline'}, McNemar's test and the paired "

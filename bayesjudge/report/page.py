@@ -12,7 +12,7 @@ import pandas as pd
 from bayesjudge.errors import UsageError
 
 #: What an item of the checklist may be, with the word shown for it.
-STATUSES = {"yes": "yes", "warn": "with care", "no": "no"}
+STATUSES = {"yes": "yes", "warn": "caution", "no": "no"}
 
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
 type ChecklistItem = tuple[str, str, str]

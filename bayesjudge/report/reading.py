@@ -64,7 +64,7 @@ def worth_of_labels(facts: Mapping[str, Any]) -> str:
     >>> counts = {"theta": 80.0, "sensitivity": 60.0, "specificity": 20.0}
     >>> worth = {"theta": 50.0, "sensitivity": 40.0, "specificity": 12.0}
     >>> facts = {"labelled_items": 40, "labelled_answers": counts, "effective_answers": worth}
-    >>> worth_of_labels({**facts, "effective_answers_95": {"theta": [38.0, 66.0]}}).rpartition("answers: ")[2]
+    >>> worth_of_labels({**facts, "effective_answers_95": {"theta": [38.0, 66.0]}}).rpartition("over models: ")[2]
     '50 (95 %: 38 to 66) of 80 for accuracies, 40 of 60 for sensitivities, 12 of 20 for specificities.'
     """
     worth, answers = facts["effective_answers"], facts["labelled_answers"]
@@ -79,7 +79,7 @@ def worth_of_labels(facts: Mapping[str, Any]) -> str:
     )
     return (
         f"The {facts['labelled_items']} labelled items carry {answers.get('theta', 0):.0f} labelled answers. "
-        "Models share items, so averaged over models these equal the following numbers of independent answers: "
+        "Models share items; effective numbers of independent answers, averaged over models: "
         f"{listed}."
     )
 

@@ -169,8 +169,8 @@ def checks_section(answer: Comparison) -> Section:
         figures.append(figure_of(loo_comparison(checks["comparison"]), caption, caption))
     if "sensitivity" in checks:
         moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
-        move = "moves" if moved == 1 else "move"
-        text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands {move} with the prior.")
+        are = "is" if moved == 1 else "are"
+        text.append(f"Power scaling: {moved} of {total} estimands {are} prior-sensitive.")
     if "mixing" in checks and not answer.gate.passed:
         caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
         alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."

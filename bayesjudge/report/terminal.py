@@ -16,7 +16,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from bayesjudge.estimates.table import is_bayesian, method_words
+from bayesjudge.estimates.selection import title_of
+from bayesjudge.estimates.table import PERSONS, is_bayesian, method_words
 from bayesjudge.report.lead import READ, further_warnings, gate_reasons
 from bayesjudge.text import rounded, visible
 
@@ -85,7 +86,7 @@ def _every_row(answer: Comparison) -> list[Table]:
     for rows in (answer.estimates.frame, answer.diagnostics.frame):
         for (estimand, judge), mine in rows.groupby(["estimand", "judge"], sort=False):
             about = f" by judge {judge}" if judge else ""
-            title = f"{str(estimand).capitalize().replace('_', ' ')}{about}, {percent(answer)} intervals"
+            title = f"{title_of(str(estimand))}{about}, {percent(answer)} intervals"
             found.append(_long(mine.sort_values(["group", "unit"], kind="stable"), title))
     return found
 
@@ -96,7 +97,9 @@ def _long(rows: pd.DataFrame, title: str) -> Table:
     for row in rows.to_dict("records"):
         n = "" if math.isnan(row["n"]) else f"{row['n']:.0f}"
         name = unit_name(row["unit"], row["group"])
-        table.add_row(escape(name), escape(row["method"]), interval_cell(row), n, escape(row["note"]))
+        table.add_row(
+            escape(name), escape(PERSONS.get(row["method"], row["method"])), interval_cell(row), n, escape(row["note"])
+        )
     return table
 
 
@@ -135,7 +138,7 @@ def fitted_table(
     after: Mapping[str, Sequence[str]] | None = None,
     doubtful: bool = False,
 ) -> tuple[Table, list[str]]:
-    """A table of as many figures as fit beside each other, and their headings; the first is shown in any case.
+    """A table of as many figures as fit next to each other, and their headings; the first is shown in any case.
 
     figures: Cells by heading, ready to print, in one line each.
     names: Cells by heading of the columns in front, whose words may have a line each.

@@ -119,7 +119,7 @@ def _number_voters(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tupl
         names = coded.names["voter"].append(pd.Index([_NO_VOTER] if lost.any() else [], dtype="str"))
         notes = (f"{int(lost.sum())} votes have no voter; each battle's count as one",) if lost.any() else ()
         return coded.with_name("voter", filled, names), notes
-    # A vote beside a judge's verdict is the same vote on the rows of every judge; alone, each is its own.
+    # A vote next to a judge's verdict is the same vote on the rows of every judge; alone, each is its own.
     place = _count_within(coded.key("item", "pair"), human & ~judged)
     again = int((place > 0).sum())
     names = pd.Index([_ONE_VOTER, *(f"{_ONE_VOTER} {k + 1}" for k in range(1, int(place.max(initial=0)) + 1))])

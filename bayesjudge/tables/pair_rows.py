@@ -56,7 +56,7 @@ def validate(
     missing = require_columns(table.columns, REQUIRED)
     if missing or table.empty:
         raise InputError(missing or [_no_rows("a header without rows")])
-    # A validated frame calls its gap so; beside other scores it is some column of the user's.
+    # A validated frame calls its gap so; next to other scores it is some column of the user's.
     name = "gap (original)" if set(GAPS) & set(table) else "score_gap"
     table = table.rename(columns={"gap": name})
     gap, messages = gap_of(table)

@@ -40,7 +40,7 @@ def score(
     Returns
     -------
     list of dict
-        `coverage_table`'s figures, and beside them ``undefined`` (share of estimates that are NaN; their
+        `coverage_table`'s figures, and next to them ``undefined`` (share of estimates that are NaN; their
         intervals are the whole range and count as covering) and ``splits_lower, splits_upper``: a 95 %
         percentile bootstrap interval of the coverage that draws whole splits, because the judges and
         models of one split share its labelled items. The exact binomial bounds take all as independent.

@@ -3,7 +3,7 @@
 Hard-Elo counts a tie as half a win for both. Under any model of the outcomes it therefore estimates the
 Bradley–Terry strengths whose expected scores are nearest to the model's (in Kullback–Leibler divergence,
 White 1982), on the pairs that were played. Those are a function of the parameters, and their posterior is
-the Elo to report beside Hard-Elo: the same estimand, on the same scale. Davidson's strengths are not: where
+the Elo to report next to Hard-Elo: the same estimand, on the same scale. Davidson's strengths are not: where
 a third of even battles are ties they are half as wide again.
 """
 
@@ -32,7 +32,7 @@ ELO = "elo"
 def elo_draws(
     strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefix: str = "", within: Any = None
 ) -> xr.DataArray:
-    """Draws of each model's Elo as Hard-Elo would find it from endless votes on these pairs, mean 1500.
+    """Draws of each model's Elo as Hard-Elo would find it from infinitely many votes on these pairs, mean 1500.
 
     ``data`` has arrays ``first, second, total`` (names after ``prefix``): the pairs and their weights.
     within: What strengths are more in each group, (chain, draw, G, M); ``data`` then has the array ``group``.

@@ -10,7 +10,7 @@ For models i with strengths θ_i, people, and judges j (METHODS 4.8)::
     (θ̂, η̂_1, ..., η̂_J) ~ N((θ, η_1, ..., η_J), V)    strengths by votes and by verdicts, errors joint
 
 θ̂ and η̂ are Bradley–Terry strengths of votes and of verdicts, or soft targets, with each judge's effects of
-order and length beside them; V knows which battles and prompts raters share. Strengths, deviations and effects
+order and length next to them; V knows which battles and prompts raters share. Strengths, deviations and effects
 are integrated out: τ, a, s and R are sampled, the others drawn from their exact conditional (`strengths`).
 Deviations are what no number of battles removes, and judges with equal deviations do not count as independent
 witnesses.

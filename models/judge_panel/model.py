@@ -67,7 +67,7 @@ class JudgePanel(GenerativeModel):
     votes : {"binary", "graded"}
         Judges' verdicts, or the ranks of their graded scores (`PanelVotes.scores`).
     formulas : tuple of str
-        What moves the label besides the votes: ``("label ~ 1 + length + (1|topic)",)``. Levels of systems,
+        What moves the label beyond the votes: ``("label ~ 1 + length + (1|topic)",)``. Levels of systems,
         ``1 + (1|system)``, are always there. Votes then need ``columns=``.
     annotators : {"majority", "independent"}
         Where several people labelled: the label is what most of them say (majority, the default), or a truth that

@@ -106,7 +106,7 @@ def _guess(votes: dict[str, Any], *, judges: int, groups: int) -> dict[str, Any]
 
 
 def _units(counts: BattleCounts, rows: Any, judge: Any, names: tuple[str, ...]) -> dict[str, int]:
-    """Votes without ties beside each judge's gaps, and battles of each model under each judge."""
+    """Votes without ties next to each judge's gaps, and battles of each model under each judge."""
     voted = (rows.votes[:, 0] + rows.votes[:, 2]) * rows.n
     found = {name: int(voted[judge == j].sum()) for j, name in enumerate(names)}
     for j, name in enumerate(names):

@@ -75,8 +75,8 @@ class TrialResults:
     def items(self, *, prob: float) -> pd.DataFrame:
         """One row a judge, condition and item.
 
-        Returns: ``judge, group, item, category, trials``; ``flip_rate, flip_rate_lower, flip_rate_upper`` of trials
-            without end; ``majority`` (most probably) and ``p_majority``, how probably; for each of `TARGETS`
+        Returns: ``judge, group, item, category, trials``; ``flip_rate, flip_rate_lower, flip_rate_upper`` in the
+            long run; ``majority`` (most probably) and ``p_majority``, how probably; for each of `TARGETS`
             ``minimum_trials_90`` with its interval (∞ where more than the largest number tried); ``stratum``.
         """
         return pd.concat([_items(one, self.data, prob) for one in self.majorities], ignore_index=True)
@@ -85,7 +85,7 @@ class TrialResults:
         """P(the majority of K trials is the right one), mean over items, by judge, condition and stratum.
 
         Returns: ``judge, group, stratum, reference, trials, point, lower, upper, items``. The reference ``true`` is the
-            judge's majority in trials without end; ``observed``, where asked for, the majority of the trials that were
+            judge's majority in the long run; ``observed``, where asked for, the majority of the trials that were
             made, met by the majority of K further ones.
         """
         return pd.DataFrame([row for one in self.majorities for row in _curve(one, prob, observed)])

@@ -84,7 +84,7 @@ class VerdictAgreement(GenerativeModel):
     extra : tuple of str
         Further feature columns; see `features.features`.
     formulas : tuple of str
-        At most one: ``agreement ~ 1 + style + (1|topic)``, features besides those that are always there.
+        At most one: ``agreement ~ 1 + style + (1|topic)``, features beyond those that are always there.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def test_copies_of_battles_on_one_prompt_are_no_evidence() -> None:
     for cluster, ratio in ((None, 1.0), ("none", np.sqrt(0.5))):
         one, two = (elo_baselines(counted(each, cluster=cluster), judges=[]).frame for each in (frame, twice))
         widths = [each["upper"] - each["lower"] for each in (one, two)]
-        # The penalty of .01 weighs half as much beside twice the battles.
+        # The penalty of .01 weighs half as much next to twice the battles.
         np.testing.assert_allclose(two["point"], one["point"], atol=0.05)
         np.testing.assert_allclose(widths[1], ratio * widths[0], rtol=1e-3)
 

@@ -1,4 +1,4 @@
-"""Flip rates of trials without end by maximum likelihood: closed forms, coverage, worlds that are not its own."""
+"""Flip rates of infinitely many trials by maximum likelihood: closed forms, coverage, worlds that are not its own."""
 
 from __future__ import annotations
 

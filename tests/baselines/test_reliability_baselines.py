@@ -253,7 +253,7 @@ def test_real_repeats_agree_with_what_their_source_says(shared_data: Path) -> No
     frame = pd.read_parquet(folder / "position_bias_repetitions.parquet")
     columns = {"item_id": "item", "run": "trial", "verdict": "outcome"}
     bench = frame[frame["bench"] == "DevBench"].rename(columns=columns)[[*columns.values(), "judge", "order"]]
-    # judge_figures.csv beside it: change between runs 0 and 1, and share of the first response, by judge.
+    # judge_figures.csv next to it: change between runs 0 and 1, and share of the first response, by judge.
     twice = answer(bench[bench["trial"] < 2], bootstrap=0)
     for unit, change in {"gpt-3.5-turbo-1106": 0.0278, "gemini-pro": 0.3056}.items():
         assert round(point(twice, estimand="disagreement[same order]", unit=unit), 4) == change

@@ -149,7 +149,7 @@ def test_krippendorff(metric: Any) -> None:
 
 @given(st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=3, max_size=3))
 def test_kappa_is_that_of_statsmodels(table: list[list[int]]) -> None:
-    # κ is defined where both judges do not use one category alone: ones on the diagonal and beside it.
+    # κ is defined where both judges do not use one category alone: ones on the diagonal and next to it.
     counts = np.array(table) + np.eye(3, dtype=int) + np.eye(3, k=1, dtype=int)
     assert float(cohen_kappa(counts)) == pytest.approx(cohens_kappa(counts).kappa, abs=1e-12)
     for weights in ("linear", "quadratic"):

@@ -50,7 +50,7 @@ def answers(folder: Path) -> None:
 
 
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line without the data beside the checkout, in a folder that has only what came before it."""
+    """Run a line without the data next to the checkout, in a folder that has only what came before it."""
     command = line.replace(".venv/bin/bayesjudge", f"{sys.executable} -m bayesjudge", 1)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "104", "no_proxy": "127.0.0.1"}
     return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)  # noqa: S602, PLW1510 - lines of our own README, whose exit code is what is tested

@@ -112,7 +112,7 @@ def test_coverage_was_measured_of_all_that_a_model_says(name: str) -> None:
     _, truth = cell.simulate(0)
     assert {key[0] for key in truth} <= _judged(COVERED, "estimands", model.label)
     # A prediction of what the trials made would show again has no truth; flip rates within one order are judged
-    # beside the model, in `tests/models/test_repeated_trials.py`.
+    # next to the model, in `tests/models/test_repeated_trials.py`.
     beside = {name for name in cell.left_out if "[N=" in name} | {"flip_rate[same order]"}
     assert set(cell.left_out) - beside <= _judged(SWEPT, "cells", model.label)
 

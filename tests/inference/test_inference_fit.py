@@ -99,7 +99,7 @@ def test_laplace_has_the_exact_quantiles_and_says_how_good_it_is(laplace: Fit, a
     assert laplace.manifest["laplace_pareto_k"] < 0.7
     # Of twice as many proposals 19 % are lost; 11 to 31 % with 400 seeds, standard deviation 3 %.
     assert 1.3 * total < effective < 1.95 * total
-    # Resampling adds the weights' variance to that of the draws: 1/effective beside 1/total.
+    # Resampling adds the weights' variance to that of the draws: 1/effective next to 1/total.
     check_quantiles(laplace, agree, inflate=np.sqrt(1 + total / effective))
 
 

@@ -32,7 +32,7 @@ def _battles(n: int = 1200, seed: int = 1, digits: int = 1) -> Battles:
     rng = np.random.default_rng(seed)
     gap = (3 * frame["score_gap"]).round(digits)
     frame = frame.assign(score_gap=gap, human=np.nan, group=np.where(rng.random(len(frame)) < 0.3, "x", "y"))
-    # Each judge has its own battles here, so that one vote stands beside one gap.
+    # Each judge has its own battles here, so that one vote stands next to one gap.
     frame = frame.assign(item=frame["item"] + frame["judge"])
     p = expit(frame["judge"].map(BETA) * gap)
     human = (rng.random(len(frame)) < p).astype(float)

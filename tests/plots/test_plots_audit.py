@@ -27,7 +27,7 @@ def table(rows: int = 30) -> pd.DataFrame:
 def test_the_colour_bar_is_drawn_in_shapes() -> None:
     svg = to_svg(trust_map(table()))
     assert "<image" not in svg
-    # 256 steps of the bar beside the points.
+    # 256 steps of the bar next to the points.
     assert svg.count("<path") + svg.count("<use") > 256
 
 

@@ -328,7 +328,7 @@ def test_a_rate_that_only_the_prior_knows_is_no_headline() -> None:
 
 
 def test_the_number_of_trials_has_its_interval() -> None:
-    assert MOST_TRIED == TRIALS[-1]
+    assert TRIALS[-1] == MOST_TRIED
     assert repeated({"x": ""})[-1].endswith("takes 5 trials (interval 3 to 25).")
     assert repeated({"x": ""}, trials=(1.0, 1.0, math.inf))[-1].endswith("takes 1 trial (interval 1 to more than 101).")
     never = repeated({"x": ""}, trials=(math.inf, 41.0, math.inf))

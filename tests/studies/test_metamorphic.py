@@ -2,7 +2,7 @@
 
 Exact relations leave the counts as they are, or permute them. The others hold to Monte Carlo error: a
 posterior of 4,000 Laplace draws gives means to .02 and interval widths to .04 of a standard deviation, and
-five of these are allowed; the numbers beside the relations are shares of a width.
+five of these are allowed; the numbers next to the relations are shares of a width.
 """
 
 from __future__ import annotations

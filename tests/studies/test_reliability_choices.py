@@ -20,7 +20,7 @@ from bayesjudge.studies.reliability.choices import chosen
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Letters of slots beside the order shown, of two judges, one of whom prefers the first slot."""
+    """Letters of slots next to the order shown, of two judges, one of whom prefers the first slot."""
     slots = {"firm": (1.6, -0.4, -1.2), "fair": (0.0, 0.0, 0.0)}
     frame = simulate_choices(seed=3, items=25, slots=slots, arrangements=4).trials.frame
     frame = frame.assign(choice=["ABC"[int(slot) - 1] for slot in frame["slot"]])

@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Context:
-    """What the report must know about C units beside their estimates.
+    """What the report must know about C units next to their estimates.
 
     n: Items behind each.
     reasons, cautions: Why each is undefined (empty: it is not), and warnings.

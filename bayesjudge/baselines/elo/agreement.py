@@ -170,7 +170,7 @@ def conflict_rows(shown: JudgedBattles, *, prob: float) -> list[Row]:
     """Stated verdicts that do not go with the judge's own scores, and how large the gap is there.
 
     ``sign_conflict[decisive]`` is the share of decisive verdicts that go against the sign of the gap,
-    ``sign_conflict[tie]`` the share of verdicts beside a gap that are ties.
+    ``sign_conflict[tie]`` the share of verdicts next to a gap that are ties.
     """
     both = ~np.isnan(shown.gap) & (shown.gap != 0) & ~np.isnan(shown.verdict)
     decisive, tie = both & (shown.verdict != 0.5), both & (shown.verdict == 0.5)

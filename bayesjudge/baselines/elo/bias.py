@@ -92,7 +92,7 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
 
 
 def verbosity_rows(rows: JudgedBattles, clusters: JudgeClusters, *, prob: float, close: float = CLOSE) -> list[Row]:
-    """Share of decisive labels for the longer answer, in all battles and in close ones, beside people's."""
+    """Share of decisive labels for the longer answer, in all battles and in close ones, next to people's."""
     edge = close * rows.gap_unit
     kinds = {"longer_preferred": _longer, "longer_preferred[people]": _longer_by_people}
     if not np.isnan(edge):

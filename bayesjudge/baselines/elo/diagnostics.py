@@ -83,7 +83,7 @@ def reliability_table(
     Raises
     ------
     UsageError
-        No judge with scores beside human votes.
+        No judge with scores next to human votes.
     """
     parts = []
     for judge in counts.judges if judges is None else judges:

@@ -47,7 +47,7 @@ class GapVotes:
 
 
 def gap_votes(rows: JudgedBattles) -> GapVotes:
-    """Votes beside gaps, from graded rows of one judge."""
+    """Votes next to gaps, from graded rows of one judge."""
     won, lost = rows.votes[:, 0] * rows.n, rows.votes[:, 2] * rows.n
     keep = (won + lost > 0) & ~np.isnan(rows.gap)
     return GapVotes(

@@ -1,8 +1,8 @@
-"""Flip rates of trials without end by maximum likelihood: a beta-binomial over items, with ties a Dirichlet.
+"""Flip rates of infinitely many trials by maximum likelihood: a beta-binomial over items, with ties a Dirichlet.
 
 Every item has outcome probabilities of its own, ``(p_a, p_b, p_tie) ~ Dirichlet(s(1 − t)/2, s(1 − t)/2, s t)``: which
 response is called a is arbitrary, so a and b share one parameter, and without ties this is the symmetric
-beta-binomial (Skellam 1948). ``1 − E max p`` is the flip rate of trials without end, of which the observed
+beta-binomial (Skellam 1948). ``1 − E max p`` is the flip rate of infinitely many trials, of which the observed
 ``1 − max/N`` is too low by construction. Intervals invert the likelihood ratio in s, at each s with its own best t.
 
 They cover where items' probabilities are spread smoothly. Where some items are certain and others even, one beta fits

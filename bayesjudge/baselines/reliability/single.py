@@ -39,7 +39,7 @@ from bayesjudge.maths.majority import NEVER_DIFFER, never_differ, trials_label
 
 ALL = "all"
 _NO_ORDER = "the order of presentation was not recorded"
-#: Method of the rates of trials without end.
+#: Method of the rates of infinitely many trials.
 LIKELIHOOD = "beta-binomial"
 
 
@@ -116,7 +116,7 @@ def _means(outcomes: Outcomes) -> dict[str, ItemMean]:
 
 
 def _endless(outcomes: Outcomes, targets: Sequence[float], prob: float) -> Iterator[dict[str, Any]]:
-    """Rates of trials without end, by the distribution of items' probabilities that fits best."""
+    """Rates of infinitely many trials, by the distribution of items' probabilities that fits best."""
     items, tried = len(outcomes.item), outcomes.ordered.sum(axis=2) > 0
     note = "trials of both orders pooled" if tried.all(axis=1).any() else ""
     cells, weight = outcomes.ordered.reshape(-1, 3), np.repeat(1 / np.maximum(tried.sum(axis=1), 1), 2)

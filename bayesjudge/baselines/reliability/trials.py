@@ -48,7 +48,7 @@ class TrialReliability:
     estimates : Estimates
         By judge (``unit``) and condition (``group``, empty where there is one), of the N trials made:
         ``flip_rate[N=6]``, ``disagreement``, ``entropy``, ``position_bias``, ``position_effect``,
-        ``noise_budget[K=1,N=6]``, ``minimum_trials[90%,N=6]``, ...; of trials without end (method
+        ``noise_budget[K=1,N=6]``, ``minimum_trials[90%,N=6]``, ...; of infinitely many trials (method
         ``beta-binomial``): ``flip_rate``, ``noise_budget[K=1]``, ``minimum_trials[90%]``, ...; by pair of
         judges: ``agreement``, ``kappa``, ``kappa[linear]``, ``ac1``; by pair of conditions:
         ``flip_rate_change``, ``flip_rate_change_size``, ``majority_changed``.

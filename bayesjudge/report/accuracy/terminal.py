@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
 
 
-#: Baselines printed by default beside the Bayesian answer, as far as the terminal is wide.
+#: Baselines printed by default next to the Bayesian answer, as far as the terminal is wide.
 MAIN = (
     "ppi++[best-judge,logit]",
     "ppi++[multi-proxy,logit]",

@@ -104,7 +104,7 @@ def _hidden(count: int) -> str | None:
 
 
 def _side_by_side(rows: pd.DataFrame, title: str, first: str) -> list[Table]:
-    """One line a unit, the judge beside the model and transport."""
+    """One line a unit, the judge next to the model and transport."""
     shown = [
         name for name in dict.fromkeys(rows["method"]) if name.startswith("bayes:") or name in {"judge", "partial-ot"}
     ]

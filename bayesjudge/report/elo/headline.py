@@ -65,10 +65,9 @@ def _held_out(answer: Comparison) -> list[str]:
     scores = next(iter(answer.held_out.values()), None)
     if scores is None or not scores["n"] > 1 or not answer.gate.passed:
         return []
-    found = f"{100 * scores['coverage']:.0f} % of their intervals contain them"
-    return [
-        f"Predictions of {scores['n']:.0f} models' hidden votes err by {scores['mae']:.0f} Elo on average; {found}."
-    ]
+    found = f"{100 * scores['coverage']:.0f} % of the intervals contain the Elo by those votes"
+    error = f"a mean absolute error of {scores['mae']:.0f} Elo"
+    return [f"Predictions for {scores['n']:.0f} models whose votes were hidden have {error}; {found}."]
 
 
 def about_intervals(answer: Comparison) -> str:

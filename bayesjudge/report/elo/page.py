@@ -32,11 +32,12 @@ _METHOD = (
     """Battles are reduced to counts of outcomes for each pair of models. bradley_terry gives each model a
     strength and ties their own parameter (Davidson); judge_elo also gives every judge a slope, the strength
     of its preferences relative to people's, and a deviation of its own for each model, correlated between judges.
-    Elo is 1500 + (400 / ln 10) times the strength that Hard-Elo would find in endless votes.""",
+    Elo is 1500 + (400 / ln 10) times the strength that Hard-Elo would find in infinitely many votes.""",
     """Baselines are penalised Bradley–Terry fits: hard-elo counts a tie as half a win, soft-elo turns a
-    judge's score gap s into σ(βs), label smoothing moves each label towards one half. Their intervals are
-    Student's, from sandwich errors by cluster. Draws of bradley_terry's Elo have the errors that clusters
-    leave: a mean of effects of model × cluster and of the sandwich, at least half of it the sandwich.""",
+    judge's score gap s into σ(βs), label smoothing moves each label towards one half. Their intervals
+    use Student's t and cluster-robust (sandwich) standard errors. Draws of bradley_terry's Elo are spread by the
+    covariance between clusters: a mean of that of model × cluster effects and of the sandwich, which has at least
+    half of the weight.""",
     """Held out: the votes on one model at a time are hidden. judge_elo predicts the Elo that Hard-Elo finds
     in them; conformal intervals are calibrated on the other models, on the judge's Elo as it is or put
     through a line to the human scale. κ of a judge and people is of their table averaged with its half-turn, for which

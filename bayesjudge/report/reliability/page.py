@@ -46,9 +46,9 @@ _METHOD = (
     """Trials are reduced to counts of a, b and tie for each judge, item, prompt, temperature and order. The
     model repeated_trials gives every item a preference shared by the judges, lets judges and prompts disagree
     with it, and gives each judge a position bias, a tie rate, a decisiveness and a correlation of its trials.
-    Flip rates, majorities and numbers of trials follow from the probabilities of the three
-    outcomes, trials without end, so that few trials of an item are not mistaken for stability.""",
-    """Baselines are functions of the same counts: the flip rate of trials without end by maximum likelihood of a
+    Flip rates, majorities and numbers of trials are those of infinitely many trials, from the
+    probabilities of the three outcomes, so that few trials of an item are not mistaken for stability.""",
+    """Baselines are functions of the same counts: the long-run flip rate by maximum likelihood of a
     beta-binomial distribution over items (with ties a Dirichlet; intervals by its
     likelihood ratio), which is too low where some items are certain and others even; the observed
     flip rate 1 − max/N, entropy, agreement and κ of majorities, with bootstrap intervals over items (unless every
@@ -60,8 +60,8 @@ _METHOD = (
     """The plan spends a budget of further trials where it saves most wrong majorities, by exact expected
     errors under the posterior.""",
 )
-_OBSERVED = """The flip rate is that of trials without end. The observed one, 1 − max/N, is named after the number of
-trials N that it was computed from: it rises with N by construction, so tables with different numbers of trials must
+_OBSERVED = """The flip rate is that of infinitely many trials. The observed one, 1 − max/N, is named after the number
+of trials N that it was computed from: it rises with N by construction, so tables with different numbers of trials must
 not be compared on it. The Bayesian row of that name is what the model predicts for the same trials made again."""
 #: Where the tiers of trials come from.
 PAPER = "“The Coin-Flip Judge”"
@@ -111,7 +111,10 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     found = (
         found
         if flips
-        else {"ICC of one score": icc, "margin of error of one score": rows_of(answer, answer.estimates, "score_margin")}
+        else {
+            "ICC of one score": icc,
+            "margin of error of one score": rows_of(answer, answer.estimates, "score_margin"),
+        }
     )
     columns = {
         name: pd.DataFrame(list(rows.values()), index=[unit_name(*unit) for unit in rows])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
 
 
-#: Shown beside the flip rate where there is room: estimand and heading.
+#: Shown next to the flip rate where there is room: estimand and heading.
 BESIDE = (
     ("position_effect", "first − second"),
     ("flip_rate[same order]", "same order"),
@@ -165,7 +165,7 @@ def _best(rows: Estimates, estimand: str) -> dict[tuple[str, str], pd.Series]:
 
 
 def _trials(row: pd.Series) -> str:
-    """Numbers of trials, which are whole or without end; a judge that repeats itself has none."""
+    """Numbers of trials, which are whole or infinite; a judge that repeats itself has none."""
     if math.isnan(row["point"]):
         return "repeats agree"
     if math.isinf(row["lower"]):

@@ -1,6 +1,6 @@
 """Worlds of the coverage sweeps whose parameters come from the models' own priors, as their cards have them.
 
-On average over those a Bayesian interval holds what it says, neither less nor more, and what is random beside
+On average over those a Bayesian interval holds what it says, neither less nor more, and what is random apart from
 the parameters (which questions were asked, the labels nobody gave, the targets of endless battles) is drawn
 here and kept, so that its truth is known. Nothing of the models' densities is used.
 """

@@ -1,7 +1,7 @@
 """Labels that look chosen: a posterior with labels weighed by how likely they were, and what it would take.
 
 If the permutation test finds that labelled items differ from the others in what the judge said of them, two
-things are set beside the headline, which holds only where each answer was chosen by its own verdict. The
+things are set next to the headline, which holds only where each answer was chosen by its own verdict. The
 posterior is fitted again with labels weighed by 1/π, π from a ridge logit of "labelled" on each item's
 mean verdict and disagreement. And a table of sensitivity says what accuracies and differences become when,
 among answers with one verdict, the odds of a right one differ by a factor Γ between unlabelled and labelled

@@ -220,8 +220,8 @@ def checklist(
 
 def _estimand(population: Population) -> ChecklistItem:
     text = (
-        f"{about(population)} Raw verdict rates are the rows called raw rate (method naive), every other row is corrected "
-        "and names its estimator."
+        f"{about(population)} Raw verdict rates are the rows called raw rate (method naive), every other row is "
+        "corrected and names its estimator."
     )
     return "Estimand and correction", "yes", text
 
@@ -284,10 +284,8 @@ def _quality(counts: VerdictCounts, diagnostics: Estimates) -> ChecklistItem:
     if not _labelled(counts):
         return "Judge quality", "no", "No labels, so the judge's quality is unknown."
     low, cases = _low(diagnostics), len(quality_rows(diagnostics, "youden"))
-    text = (
-        "Sensitivity, specificity and J are reported with intervals; "
-        f"J is below {LOW_YOUDEN} in {low} of {cases} cases."
-    )
+    below = f"J is below {LOW_YOUDEN} for {low} of {cases} pairs of judge and model" if low else "no J is below"
+    text = f"Sensitivity, specificity and J are reported with intervals; {below}{'' if low else f' {LOW_YOUDEN}'}."
     return "Judge quality", "warn" if low else "yes", text
 
 
@@ -295,7 +293,7 @@ def _strength(*, trouble: bool) -> ChecklistItem:
     if trouble:
         text = "The diagnostics show trouble: weaken the claim rather than pick the most favourable estimator."
         return "Strength of the claim", "warn", text
-    text = "The diagnostics show no trouble; they are warnings, not acceptance criteria."
+    text = "The diagnostics show no trouble. Passing them does not prove that the numbers are right."
     return "Strength of the claim", "yes", text
 
 

@@ -94,13 +94,13 @@ def _predictive(table: pd.DataFrame) -> list[str]:
 
 
 def _sensitivity(table: pd.DataFrame) -> list[str]:
-    """Estimands that move with the prior."""
+    """Estimands that are prior-sensitive."""
     bad = table[table["prior_sensitive"]]
     if bad.empty:
         return []
     shown = _first_few(bad, "estimand")
-    move = "moves" if len(bad) == 1 else "move"
-    return [f"prior sensitivity: {len(bad)} of {len(table)} estimands {move} with the prior ({shown})"]
+    are = "is" if len(bad) == 1 else "are"
+    return [f"prior sensitivity: {len(bad)} of {len(table)} estimands {are} prior-sensitive ({shown})"]
 
 
 def _unchecked(table: pd.DataFrame) -> list[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ESTIMAND = "held_out_elo"
 type Kind = Literal["split", "jackknife+"]
-#: Conformal intervals that stand beside the prediction: kind, raw or through a line, by standard errors or
+#: Conformal intervals that stand next to the prediction: kind, raw or through a line, by standard errors or
 #: plain.
 CONFORMAL: tuple[tuple[Kind, Literal["raw", "line"], bool], ...] = (
     ("split", "raw", True),

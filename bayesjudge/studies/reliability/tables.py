@@ -1,4 +1,4 @@
-"""Tables of the reliability answer: estimates in reading order, Bayesian tables beside the others."""
+"""Tables of the reliability answer: estimates in reading order, Bayesian tables next to the others."""
 
 from __future__ import annotations
 
