@@ -156,7 +156,4 @@ def _reach(labels: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
     nearly does.
     """
     silent = [name for name, counts in labels.items() if sum(counts) < 1e-9]
-    return {
-        "reach": reached(labels) | dict.fromkeys(silent, (0.0, 1.0)),
-        "within": dict.fromkeys(silent, NEARLY),
-    }
+    return {"reach": reached(labels) | dict.fromkeys(silent, (0.0, 1.0)), "within": dict.fromkeys(silent, NEARLY)}
