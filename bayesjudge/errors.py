@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 from bayesjudge.text import visible
 
@@ -141,3 +143,34 @@ def require_positive(**numbers: float) -> None:
     for name, value in numbers.items():
         if not value > 0:
             raise UsageError(f"{name} must be above 0, got {value}")
+
+
+def require_whole(name: str, value: object, *, least: int) -> None:
+    """Raise `UsageError` unless a number is an integer that is not too small.
+
+    Examples
+    --------
+    >>> require_whole("draws", 0, least=1)
+    Traceback (most recent call last):
+        ...
+    bayesjudge.errors.UsageError: draws=0 must be an integer of at least 1
+    """
+    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if not number.is_integer() or number < least:
+        shown = repr(value) if isinstance(value, str) else value
+        raise UsageError(f"{name}={shown} must be an integer of at least {least}")
+
+
+def require_prob(prob: object) -> None:
+    """Raise `UsageError` unless an interval's probability is one.
+
+    Examples
+    --------
+    >>> require_prob(95)
+    Traceback (most recent call last):
+        ...
+    bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
+    """
+    if isinstance(prob, bool) or not isinstance(prob, Real) or not 0 < float(prob) < 1:
+        shown = repr(prob) if isinstance(prob, str) else prob
+        raise UsageError(f"prob={shown} must lie between 0 and 1, for instance 0.95")

@@ -262,6 +262,26 @@ class GenerativeModel(ABC):
         return simulate(self, key, data)
 
 
+def prepared(model: Model, table: Any) -> Data:
+    """Data of a table, of what is known to be a model.
+
+    Raises
+    ------
+    UsageError
+        A class, a name or a function where a model is needed.
+    """
+    if isinstance(model, type):
+        raise UsageError(f"{model.__name__} is a class of models: write {model.__name__}()")
+    if isinstance(model, str):
+        raise UsageError(f"{model!r} is a name, not a model: write bayesjudge.find_model({model!r})()")
+    if not hasattr(model, "prepare"):
+        made = (
+            "bayesjudge.as_model(function) makes one of it" if callable(model) else "bayesjudge.find_model names some"
+        )
+        raise UsageError(f"{getattr(model, '__name__', repr(model))} is no model: {made}")
+    return table if isinstance(table, Data) else model.prepare(table)
+
+
 def simulate(model: Any, key: Any, data: Data) -> dict[str, Any]:
     """Every site drawn from the prior by ``model.numpyro``, for the design of ``data``."""
     from numpyro import handlers

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.errors import require_prob, require_whole
 from bayesjudge.estimates.posterior import estimates_of
-from bayesjudge.model import Data, GenerativeModel, Model, with_parameters
+from bayesjudge.model import GenerativeModel, Model, prepared, with_parameters
 
 
 def prior_predictive(model: Model, table: Any, *, draws: int = 1000, prob: float = 0.95, seed: int = 0) -> pd.DataFrame:
@@ -46,8 +47,10 @@ def prior_predictive(model: Model, table: Any, *, draws: int = 1000, prob: float
     from bayesjudge.inference.programs.density import density
     from bayesjudge.inference.tree import prior_groups
 
+    require_whole("draws", draws, least=1)
+    require_prob(prob)
     accelerator.prepare()
-    plain = table if isinstance(table, Data) else model.prepare(table)
+    plain = prepared(model, table)
     data = with_parameters(model, plain)
     found = prior_groups(model, data, density(model, data), seed=seed, draws=draws)
     rows: list[dict[str, Any]] = []

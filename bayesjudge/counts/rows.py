@@ -18,7 +18,7 @@ from bayesjudge.counts.memory import IbisTable, cached, fetch, fetch_number, in_
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import UNKNOWN, code_names, names_in
-from bayesjudge.tables.columns import require_columns
+from bayesjudge.tables.columns import require_columns, require_table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -84,6 +84,7 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
 def _rows(
     verdicts: Verdicts | ir.Table, group: str | None, clusters: Sequence[str]
 ) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
+    require_table(verdicts, Verdicts)
     columns = verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns
     missing = [name for name in [*([group] if group else []), *clusters] if name not in columns]
     if missing:

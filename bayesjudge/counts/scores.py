@@ -30,6 +30,7 @@ from bayesjudge.counts.key_columns import columns_by
 from bayesjudge.counts.memory import IbisTable, cached, fetch
 from bayesjudge.counts.rows import coded, require_names
 from bayesjudge.tables import Scores
+from bayesjudge.tables.columns import require_table
 from bayesjudge.tables.scores import SCORES
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def count_scores(scores: Scores | ir.Table, *, columns: Sequence[str] | None = N
 
     columns: What formulas name: columns of responses.
     """
+    require_table(scores, Scores)
     rows = event_rows(scores, SCORES)
     levels = _levels(rows.table)
     cells = rows.fetch(_moments(rows.table, levels))

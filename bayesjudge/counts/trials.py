@@ -26,6 +26,7 @@ from bayesjudge.counts.memory import IbisTable, fetch
 from bayesjudge.counts.rows import require_names
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Trials
+from bayesjudge.tables.columns import require_table
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.words import OUTCOME, OUTCOMES
 
@@ -79,6 +80,7 @@ def count_trials(trials: Trials | ir.Table, *, columns: Sequence[str] | None = N
     """
     if isinstance(trials, Trials) and trials.options:
         raise UsageError("these trials are choices among three options or more: use count_choices")
+    require_table(trials, Trials)
     rows = event_rows(trials, TRIALS)
     table = rows.table
     if not isinstance(trials, Trials):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesjudge.errors import require_prob
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.estimates.mixing import ess_bulk, ess_tail, rhat
 
@@ -113,6 +114,7 @@ def estimates_of(quantities: Quantities, *, method: str, prob: float) -> Estimat
 
     Within a group, what is undefined (accuracy on exactly these items of a model that has none) has no row.
     """
+    require_prob(prob)
     rows = [row for name, draws in quantities.items() for row in _rows(draws, str(name), method, prob)]
     groups, judges = (list(dict.fromkeys(["", *(key[axis] for key, _ in rows)])) for axis in (0, 1))
     rows.sort(key=lambda row: (groups.index(row[0][0]), judges.index(row[0][1])))

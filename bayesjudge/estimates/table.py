@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import UsageError, require_choice
+from bayesjudge.errors import UsageError, did_you_mean, require_choice
 
 #: What an accuracy is about: questions like these, or exactly these.
 Population = Literal["superpopulation", "items"]
@@ -86,6 +86,9 @@ class Estimates:
         """Rows whose columns equal the values given; a list or tuple of values means any of them."""
         keep = pd.Series(data=True, index=self.frame.index)
         for column, value in equal.items():
+            if column not in self.frame:
+                known = list(self.frame)
+                raise UsageError(f"no column {column!r}{did_you_mean(column, known)}; estimates have {known}")
             allowed = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
             keep &= self.frame[column].isin(allowed)
         return Estimates(self.frame[keep].reset_index(drop=True))

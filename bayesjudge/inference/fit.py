@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.estimates.posterior import Quantities
@@ -21,7 +22,7 @@ from bayesjudge.inference.gate import MOST_PARETO_K, gate_of
 from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.sites import sites_of
 from bayesjudge.maths.one_thread import one_thread
-from bayesjudge.model import Data, Describes, GivesQuantities, Model, elsewhere, latent_sites, with_parameters
+from bayesjudge.model import Data, Describes, GivesQuantities, Model, elsewhere, latent_sites, prepared, with_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,14 +92,25 @@ class Fit:
 
         ``options`` go to the model: ``population="items"`` where it has accuracies.
         """
+        self._require_options(options)
         found = self.model.estimates(self.posterior, self.data, prob=prob, **options)
         return found.with_note(self.gate.note)
 
     def quantities(self, **options: Any) -> Quantities:
         """Draws by estimand; none where the model gives none. ``options`` as in `estimates`."""
+        self._require_options(options)
         derive: Any = self.model.quantities if isinstance(self.model, GivesQuantities) else None
         found: Quantities = derive(self.posterior, self.data, **options) if derive else {}
         return found
+
+    def _require_options(self, options: Mapping[str, Any]) -> None:
+        derive = self.model.quantities if isinstance(self.model, GivesQuantities) else self.model.estimates
+        known = inspect.signature(derive).parameters
+        open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values())
+        taken = [name for name in known if name not in {"posterior", "data", "prob"}]
+        for name in () if open_ended else (name for name in options if name not in taken):
+            there = f"it has {', '.join(taken)}" if taken else "it has none"
+            raise UsageError(f"{self.model.label} has no option {name!r}{did_you_mean(name, taken)}; {there}")
 
     def robustness(
         self, *, alternatives: Sequence[Mapping[str, Any]] = (), prob: float = 0.95, seed: int = 0
@@ -236,7 +248,7 @@ class Fitting:
 
         compiled_programs.release_when_many()
         model, engine = self.model, self.engine
-        plain = self.table if isinstance(self.table, Data) else model.prepare(self.table)
+        plain = prepared(model, self.table)
         data = with_parameters(model, plain)
         if (others := elsewhere(model, plain)) is not None:
             made, gate = taken(model, plain, others, engine=engine, seed=self.seed, progress=self.progress)

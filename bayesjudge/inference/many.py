@@ -7,7 +7,7 @@ at a time on each processor of a CPU, or batch by batch on any `concurrent.futur
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared
 from bayesjudge.inference.programs.stacks import Stack, stack
 from bayesjudge.inference.tree import posterior_dataset
-from bayesjudge.model import Data, GenerativeModel, Model, latent_sites, program_of, with_parameters
+from bayesjudge.model import Data, GenerativeModel, Model, latent_sites, prepared, program_of, with_parameters
 
 #: Draws, and warm-up draws, of each chain of an engine that is named.
 DRAWS = 500
@@ -144,21 +144,23 @@ def fit_many(
     chosen = engine_of(engine, draws=DRAWS, tune=DRAWS)
     if not isinstance(chosen, SideBySide):
         raise UsageError(f"engine={chosen.name!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
-    plain = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
+    if isinstance(tables, str | Data) or hasattr(tables, "columns") or not isinstance(tables, Iterable):
+        raise UsageError(f"fit_many takes a sequence of tables, not {type(tables).__name__}: write [table]")
+    plain = [prepared(model, table) for table in tables]
     models: Sequence[Model] = [model] * len(plain)
     if priors is not None:
         models, plain = _believing(model, priors), plain * len(priors) if len(plain) == 1 else plain
-    prepared = [with_parameters(one, data) for one, data in zip(models, plain, strict=True)]
-    groups = [_Group.of(numbers, models, prepared) for numbers in _shapes(models, prepared)]
+    known = [with_parameters(one, data) for one, data in zip(models, plain, strict=True)]
+    groups = [_Group.of(numbers, models, known) for numbers in _shapes(models, known)]
     run = _Run(batch=batch, mesh=mesh, executor=executor)
-    shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()
+    shown = bar(f"{model.label}: {len(known)} posteriors") if progress else nullcontext()
     with shown as report:
         drawn = run.drawn(chosen, groups, seed, report)
     careful = chosen.careful if repeat else None
     diverged = {i for i, (_, stats) in drawn.items() if np.any(stats.get("diverging", False))}
     if careful is not None and diverged:
         drawn |= run.drawn(careful, [group.only(diverged) for group in groups], seed + 1, None)
-    found = [drawn[i] for i in range(len(prepared))]
+    found = [drawn[i] for i in range(len(known))]
     return ManyFits(
         models=tuple(models),
         data=tuple(plain),

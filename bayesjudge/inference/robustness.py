@@ -23,6 +23,11 @@ def under_other_priors(
     model = fit.model
     if not isinstance(model, GenerativeModel) or not model.priors:
         raise UsageError(f"{model.label} has no priors that can be stated")
+    if isinstance(alternatives, Mapping) or not all(isinstance(one, Mapping) for one in alternatives):
+        raise UsageError(
+            f"alternatives={alternatives!r} must be a sequence of mappings of priors, for instance "
+            f"[{{{next(iter(model.priors))!r}: ...}}]"
+        )
     chosen = model.chosen_priors
     cases: dict[str, Mapping[str, Any]] = {"as fitted": {}}
     for name, times in (("half as wide", 0.5), ("twice as wide", 2.0)):

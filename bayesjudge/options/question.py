@@ -162,6 +162,10 @@ class QuestionOptions(Options):
         object.__setattr__(self, "priors", typed)
         for text in self.fail_if:
             condition_of(text)
+        for key in (key for key in self.truth or () if not (isinstance(key, tuple) and len(key) in {2, 4})):
+            raise UsageError(
+                f"truth has the key {key!r}: write (estimand, unit), as in {{('accuracy', 'gpt-4o'): 0.7}}"
+            )
         if self.engine == "pymc" and importlib.util.find_spec("pymc") is None:
             raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -52,6 +53,15 @@ def require_columns(found: Iterable[str], required: Sequence[str], *, where: str
         _missing_column(name, near_names(name, free), f"; {where} has {found}" if not k else "")
         for k, name in enumerate(absent)
     ]
+
+
+def require_table(given: Any, kind: type, *, ibis: bool = True) -> None:
+    """Refuse what is no table of a kind, nor one of Ibis where such a table will do."""
+    if not isinstance(given, kind) and not (ibis and type(given).__module__.startswith("ibis.")):
+        name = kind.__name__
+        wanted = f"{name} or an Ibis table" if ibis else name
+        reader = f"bayesjudge.read_{name.lower()}(...) reads a file or a data frame"
+        raise UsageError(f"a table of type {wanted} is needed, not {type(given).__name__}: {reader}")
 
 
 def label_source(columns: Mapping[str, str] | None, frame: pd.DataFrame, name: str) -> str | None:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.verdict_agreement.features import features
+from bayesjudge.tables import Pairs
+from bayesjudge.tables.columns import require_table
 
 if TYPE_CHECKING:
     from bayesjudge.effects import Formula
-    from bayesjudge.tables import Pairs
 
 
 #: Name of the rows without a question type.
@@ -31,6 +32,7 @@ def prepare(
     formula: Formula | None = None,
 ) -> Data:
     """Data of `verdict_agreement`, one row a pair in the order of `Pairs.rank`."""
+    require_table(pairs, Pairs, ibis=False)
     problems = _problems(pairs)
     if problems:
         raise InputError(problems)

@@ -16,16 +16,26 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from scipy import stats
 
+from bayesjudge.checks import prior_predictive
+from bayesjudge.counts import count_verdicts
+from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import ENGINES, Fit, LaplaceFallbackWarning, Nuts, PyMC, fit, gate_of
+from bayesjudge.inference import ENGINES, Fit, Laplace, LaplaceFallbackWarning, Nuts, PyMC, fit, fit_many, gate_of
 from bayesjudge.inference.engines.base import CAREFUL, Draws
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import data_hash
 from bayesjudge.model import Model
+from bayesjudge.models.bradley_terry import BradleyTerry
+from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.judge_panel import JudgePanel
+from bayesjudge.models.pointwise_scores import PointwiseScores
+from bayesjudge.models.repeated_trials import RepeatedTrials
+from bayesjudge.models.verdict_agreement import VerdictAgreement
 
 #: A fair one, an extreme one, and one that never showed heads (a posterior with its mode at the edge).
 TOSSES = [(7, 20), (45, 50), (0, 10)]
 PROBS = (0.05, 0.25, 0.5, 0.75, 0.95)
+LOG = simulate_verdicts(seed=1).verdicts
 
 
 @pytest.fixture(scope="module")
@@ -259,6 +269,7 @@ def test_an_engine_that_does_not_exist_is_named(third_party: ModuleType) -> None
     ("engine", "options", "message"),
     [
         ("nuts", {"draws": 0}, "draws=0 must be an integer of at least 1"),
+        ("nuts", {"draws": "a"}, "draws='a' must be an integer of at least 1"),
         ("hmc", {"chains": 1.5}, "chains=1.5 must be an integer"),
         ("laplace", {"tune": -1}, "tune=-1 must be"),
         ("pymc", {"target_accept": 1.0}, "target_accept=1.0 must lie between 0 and 1"),
@@ -271,6 +282,57 @@ def test_options_out_of_range_are_refused_when_an_engine_is_made(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         ENGINES[engine](**options)
+
+
+@pytest.mark.parametrize(
+    ("model", "table", "message"),
+    [
+        (JudgeError, LOG, r"JudgeError is a class of models: write JudgeError\(\)"),
+        (
+            "judge_error",
+            LOG,
+            r"'judge_error' is a name, not a model: write bayesjudge\.find_model\('judge_error'\)\(\)",
+        ),
+        (check_quantiles, LOG, r"check_quantiles is no model: bayesjudge\.as_model\(function\) makes one of it"),
+        (None, LOG, "None is no model: bayesjudge.find_model names some"),
+        (
+            JudgeError(),
+            LOG.frame,
+            r"Verdicts or an Ibis table is needed, not DataFrame: bayesjudge.read_verdicts\(...\)",
+        ),
+        (JudgeError(), "log.csv", r"Verdicts or an Ibis table is needed, not str: bayesjudge.read_verdicts\(...\)"),
+        (JudgeError(), None, "Verdicts or an Ibis table is needed, not NoneType"),
+        (JudgePanel(), count_verdicts(LOG), "Verdicts or an Ibis table is needed, not VerdictCounts"),
+        (BradleyTerry(), LOG, r"Battles or an Ibis table is needed, not Verdicts: bayesjudge.read_battles\(...\)"),
+        (RepeatedTrials(), LOG, "Trials or an Ibis table is needed, not Verdicts"),
+        (PointwiseScores(), LOG, "Scores or an Ibis table is needed, not Verdicts"),
+        (VerdictAgreement(), LOG, "of type Pairs is needed, not Verdicts"),
+    ],
+)
+def test_what_is_no_model_or_no_table_of_it_is_one_sentence(model: Any, table: Any, message: str) -> None:
+    for made in (fit, prior_predictive):
+        with pytest.raises(UsageError, match=message):
+            made(model, table)
+    with pytest.raises(UsageError, match=message):
+        fit_many(model, [table])
+
+
+def test_options_that_a_model_does_not_take_are_one_sentence(nuts: Fit) -> None:
+    made = fit(JudgeError(pooling="shared"), LOG, engine=Laplace(draws=20))
+    for ask in (made.estimates, made.quantities):
+        with pytest.raises(UsageError, match=r"no option 'populaton' .did you mean 'population'.*it has population"):
+            ask(populaton="items")
+    with pytest.raises(UsageError, match="prob=2 must lie between 0 and 1"):
+        made.estimates(prob=2)
+    for alternatives in (["x"], {"accuracy": "Beta(1, 1)"}):
+        with pytest.raises(UsageError, match=r"must be a sequence of mappings of priors, for instance \[\{'accuracy'"):
+            made.robustness(alternatives=alternatives)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="draws=0 must be an integer of at least 1"):
+        prior_predictive(JudgeError(), LOG, draws=0)
+    with pytest.raises(UsageError, match=r"fit_many takes a sequence of tables, not Verdicts: write \[table\]"):
+        fit_many(JudgeError(), LOG)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"no column 'units' .did you mean 'unit'"):
+        nuts.estimates().where(units="c0")
 
 
 def test_a_name_stands_for_the_defaults_of_its_engine(third_party: ModuleType, nuts: Fit) -> None:

@@ -113,6 +113,11 @@ def test_an_impossible_option_is_refused_before_the_table_is_looked_at(option, v
     assert str(value) in str(caught.value)
 
 
+def test_a_truth_without_its_estimand_is_refused():
+    with pytest.raises(UsageError, match=r"truth has the key 'a': write \(estimand, unit\)"):
+        bj.accuracy(object(), truth={"a": 0.5})
+
+
 def test_pymc_is_missed_before_anything_is_counted(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(EngineError, match=r"pip install 'bayesjudge\[pymc\]'"):

@@ -14,6 +14,7 @@ from bayesjudge.counts.memory import fetch_number
 from bayesjudge.counts.rows import texts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Battles
+from bayesjudge.tables.columns import require_table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -42,6 +43,7 @@ def cluster_columns(battles: Battles | ir.Table, asked: str | Sequence[str] | No
     >>> cluster_columns(Battles.from_frame(frame), None), cluster_columns(Battles.from_frame(frame), "none")
     (('question_id',), ())
     """
+    require_table(battles, Battles)
     columns = tuple(map(str, battles.frame.columns if isinstance(battles, Battles) else battles.columns))
     if asked is None:
         return (_prompt(battles, columns) or ITEM,)

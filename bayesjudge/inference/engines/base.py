@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_whole
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.programs.progress import Report, bar
 from bayesjudge.model import Data, Model, latent_sites
@@ -130,9 +129,7 @@ class Engine(ABC):
 
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("draws", 1), ("tune", 0)):
-            value = getattr(self, name)
-            if not math.isfinite(value) or value != int(value) or value < least:
-                raise UsageError(f"{name}={value} must be an integer of at least {least}")
+            require_whole(name, getattr(self, name), least=least)
         if not 0 < self.target_accept < 1:
             raise UsageError(f"target_accept={self.target_accept} must lie between 0 and 1")
 
