@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.adapters.files import from_file, names_file
+from bayesjudge.adapters.files import from_file, names_file, raised
 from bayesjudge.baseline import Baseline, QuestionName
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.errors import UsageError
@@ -92,7 +92,8 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 def _of_counts(function: Callable[..., Any], label: str, taken: list[str]) -> Callable[..., Estimates]:
     def estimates(counts: Any, *, options: Any) -> Estimates:
         offered = {name: options if name == "options" else getattr(options, name) for name in _OFFERED}
-        found = function(counts, **{name: value for name, value in offered.items() if name in taken[1:]})
+        more = {name: value for name, value in offered.items() if name in taken[1:]}
+        found = _called(function, label, counts, **more)
         if isinstance(found, Estimates):
             return found
         try:
@@ -101,6 +102,15 @@ def _of_counts(function: Callable[..., Any], label: str, taken: list[str]) -> Ca
             raise UsageError(f"baseline {label!r} must give Estimates, or rows of them as mappings: {error}") from error
 
     return estimates
+
+
+def _called(function: Callable[..., Any], name: str, *arguments: Any, **more: Any) -> Any:
+    try:
+        return function(*arguments, **more)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"baseline {name!r}, called with its counts: {raised(error)}") from error
 
 
 def _rows(
@@ -133,7 +143,11 @@ def _row(function: Callable[..., Any], name: str, labels: Array, verdicts: Array
     known, judged = np.isfinite(labels), np.isfinite(verdicts)
     if not known.any():
         return {"n": float(judged.sum()), "note": "no label"}
-    found = np.asarray(function(labels[known], verdicts[known], verdicts[judged & ~known], prob), dtype=float).ravel()
+    given = _called(function, name, labels[known], verdicts[known], verdicts[judged & ~known], prob)
+    try:
+        found = np.asarray(given, dtype=float).ravel()
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"baseline {name!r} must give (point, lower, upper) as numbers, not {given!r}") from error
     if found.size != 3:
         raise UsageError(f"a function of labels and verdicts must give (point, lower, upper), not {found.size} numbers")
     row = {"point": found[0], "lower": found[1], "upper": found[2], "n": float(judged.sum())}

@@ -21,10 +21,18 @@ def from_file(text: Any, *, what: str) -> Any:
     path, _, name = text.rpartition(":")
     if not Path(path).is_file():
         raise UsageError(f"{what} {text!r}: no file {path!r}; write file.py:name")
-    found = runpy.run_path(path)
+    try:
+        found = runpy.run_path(path)
+    except Exception as error:
+        raise UsageError(f"{what} {text!r}: {raised(error)}") from error
     if name not in found:
         functions = [
             key for key, value in found.items() if callable(value) and getattr(value, "__module__", "") == "<run_path>"
         ]
         raise UsageError(f"{path!r} has no {name!r}{did_you_mean(name, functions)}")
     return found[name]
+
+
+def raised(error: Exception) -> str:
+    """What code of the user's raised, in one line."""
+    return f"{type(error).__name__}: {str(error).strip().partition('\n')[0]}"

@@ -15,8 +15,9 @@ import numpy as np
 
 from bayesjudge.adapters import pymc
 from bayesjudge.adapters.estimands import AXES, NamedEstimands, require_estimands
+from bayesjudge.adapters.files import raised
 from bayesjudge.adapters.views import shown_arrays, view_of
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import EngineError, UsageError
 from bayesjudge.model import Data, Elsewhere
 from bayesjudge.models.common.at_draws import at_draws
 
@@ -134,6 +135,10 @@ class FunctionModel(NamedEstimands):
             except KeyError as error:
                 has = shown_arrays(data)
                 raise UsageError(f"{self.source} asks for the array {error}, and the table has {has}") from error
+            except (UsageError, EngineError):
+                raise
+            except Exception as error:
+                raise UsageError(f"model {self.source!r}, called with the arrays: {raised(error)}") from error
         return sites, made
 
     def _observed(self, sites: Mapping[str, Any], data: Data) -> list[str]:
@@ -149,6 +154,14 @@ class FunctionModel(NamedEstimands):
         """Deterministic sites are in no plate: their shape says what they are of."""
         from bayesjudge.inference.programs.density import axes_of
 
+        for name, frame in (
+            (name, frame) for name, site in sites.items() for frame in site.get("cond_indep_stack", ())
+        ):
+            if frame.name in data.coords and frame.size != (size := len(data.coords[frame.name])):
+                raise UsageError(
+                    f"{name!r} of {self.source} lies in a plate {frame.name!r} of {frame.size}, and the table "
+                    f"has {size}: write numpyro.plate({frame.name!r}, data.size({frame.name!r}))"
+                )
         lengths = {axis: (len(data.coords[axis]),) for axis in view_of(data).axes}
 
         def along(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:

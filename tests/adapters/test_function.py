@@ -147,6 +147,42 @@ def test_a_file_has_it(tmp_path: Path) -> None:
         as_model("absent.py:f")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def f(:", "SyntaxError: invalid syntax"),
+        ("import nowhere_to_be_found", "ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
+        ("raise ValueError('one\\ntwo')", "ValueError: one"),
+    ],
+)
+def test_a_file_that_cannot_be_run_is_one_sentence(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "faulty.py"
+    path.write_text(text, encoding="utf-8")
+    for make in (as_model, bj.as_baseline):
+        with pytest.raises(UsageError) as caught:
+            make(f"{path}:f")
+        assert str(caught.value).startswith(f"{'model' if make is as_model else 'baseline'} '{path}:f': {said}")
+        assert "\n" not in str(caught.value)
+
+
+def no_array() -> None:
+    pass
+
+
+def two_arrays(data: Any, more: Any) -> None:
+    pass
+
+
+def divided(data: Any) -> None:
+    numpyro.sample("accuracy", dist.Beta(1 / (data.size("system") - 2), 1))
+
+
+def of_five(data: Any) -> None:
+    with numpyro.plate("system", 5):
+        numpyro.sample("accuracy", dist.Beta(1, 1))
+    numpyro.sample("positives", dist.Binomial(data["n"], 0.5), obs=data["positives"])
+
+
 def with_battles(data: Any) -> None:
     with numpyro.plate("pair", data.size("pair")):
         numpyro.sample("wins", dist.Binomial(data["n"], 0.5), obs=data["wins"])
@@ -218,6 +254,10 @@ def test_a_factor_is_a_likelihood_whose_missing_checks_are_listed() -> None:
         (discrete, "site 'switch' of bayes:discrete is a discrete unknown: sum it out of the likelihood$"),
         (shapeless, r"'accuracy' of shapeless has no axis, not one value for each system \(a, b\): put it within"),
         (elsewhere_plated, r"'accuracy' of elsewhere_plated has the axes models, not one value for each system"),
+        (no_array, r"model 'no_array', called with the arrays: TypeError: no_array\(\) takes 0 positional"),
+        (two_arrays, r"TypeError: two_arrays\(\) missing 1 required positional argument: 'more'"),
+        (divided, "model 'divided', called with the arrays: ZeroDivisionError: division by zero"),
+        (of_five, r"'accuracy' of of_five lies in a plate 'system' of 5, and the table has 2: write numpyro.plate"),
         (strengths, "asks for the array 'pair', and the table has labelled"),
     ],
 )

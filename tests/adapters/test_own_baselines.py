@@ -94,7 +94,17 @@ def test_what_is_no_baseline_is_refused_in_a_sentence(log: Any) -> None:
     def nothing(counts: Any) -> int:
         return len(counts.models)
 
+    def divided(counts: Any) -> float:
+        return 1 / (len(counts.models) - 2)
+
+    def words(y: Any, v: Any, v_unlabelled: Any, prob: float) -> tuple[str, ...]:
+        return "a", "b", str(y.mean() + v.mean() + v_unlabelled.mean() + prob)
+
     options = AccuracyOptions()
+    with pytest.raises(UsageError, match=r"'divided', called with .*: ZeroDivisionError: division by zero"):
+        as_baseline(divided).estimates(count_verdicts(log), options=options)
+    with pytest.raises(UsageError, match=r"'words' must give \(point, lower, upper\) as numbers, not \('a', 'b'"):
+        as_baseline(words).estimates(count_verdicts(log), options=options)
     with pytest.raises(UsageError, match="is no baseline: give its name, a function"):
         as_baseline(3)
     with pytest.raises(UsageError, match=r"must give \(point, lower, upper\), not 1 numbers"):
