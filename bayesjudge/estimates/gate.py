@@ -25,6 +25,9 @@ class Gate:
     reasons: tuple[str, ...]
     figures: Mapping[str, float]
 
+    def __str__(self) -> str:
+        return "gate passed" if self.passed else f"gate failed: {'; '.join(self.reasons)}"
+
     @property
     def note(self) -> str:
         """Empty when passed; otherwise what every estimate must carry."""

@@ -55,6 +55,12 @@ class Fit:
     made: xr.DataTree
     gate: Gate
 
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{dim}: {self.data.size(dim)}" for dim in self.data.dims.get(self.data.observed, ()))
+        sizes = self.made["posterior"].sizes
+        drawn = f"{sizes['chain']} chains of {sizes['draw']} draws"
+        return f"<Fit of {self.model.label}, {self.data.observed or 'data'} ({axes}), {drawn}; {self.gate}>"
+
     @cached_property
     def tree(self) -> xr.DataTree:
         """ArviZ tree, made when it is asked for.

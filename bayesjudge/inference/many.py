@@ -60,6 +60,10 @@ class ManyFits:
     def __len__(self) -> int:
         return len(self.data)
 
+    def __repr__(self) -> str:
+        labels = ", ".join(dict.fromkeys(model.label for model in self.models))
+        return f"<ManyFits: {len(self)} posteriors of {labels or 'no model'}; posterior(k), gate(k), estimates()>"
+
     @property
     def model(self) -> Model:
         """The first of the models: the only one, unless priors were given."""

@@ -153,6 +153,11 @@ class Comparison:
     manifests: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     version: str = __version__
 
+    def __repr__(self) -> str:
+        methods = self.estimates.frame["method"].nunique()
+        size = f"{len(self.estimates)} estimates by {methods} methods, {len(self.warnings)} warnings"
+        return f"<Comparison: {self.question}, {size}; {self.gate}. More: estimates.frame, warnings, to_html(path)>"
+
     def robustness(
         self, *, alternatives: Sequence[Mapping[str, Any]] = (), prob: float = 0.95, seed: int = 0
     ) -> pd.DataFrame:

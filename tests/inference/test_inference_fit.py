@@ -341,6 +341,14 @@ def test_a_name_stands_for_the_defaults_of_its_engine(third_party: ModuleType, n
     assert again.manifest == nuts.manifest
 
 
+def test_a_fit_and_many_are_printed_in_a_line(third_party: ModuleType, nuts: Fit) -> None:
+    assert repr(nuts) == "<Fit of bayes:coin, heads (coin: 3), 4 chains of 1000 draws; gate passed>"
+    failed = replace(nuts, gate=replace(nuts.gate, passed=False, reasons=("R-hat",)))
+    assert str(failed).endswith("gate failed: R-hat>")
+    many = fit_many(third_party.Coin(), [TOSSES, TOSSES], engine=Laplace(draws=20))
+    assert repr(many) == "<ManyFits: 2 posteriors of bayes:coin; posterior(k), gate(k), estimates()>"
+
+
 def test_progress_goes_to_standard_error_only(third_party: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     fit(third_party.Coin(), TOSSES, seed=1, progress=True)
     assert capsys.readouterr().out == ""

@@ -205,6 +205,13 @@ def test_the_posterior_covers_the_simulated_truth(log):
     assert (abs(bayes["point"] - bayes["truth"]) < error_budget.standard_errors(len(bayes)) * spread).all()
 
 
+def test_an_answer_is_printed_in_a_line(answer):
+    shown = repr(answer)
+    assert shown.startswith(f"<Comparison: accuracy, {len(answer.estimates)} estimates by ")
+    assert str(answer.gate) in shown
+    assert "\n" not in shown
+
+
 def test_rank_probabilities_sum_to_one(answer):
     ranks = answer.ranks[["rank_1", "rank_2"]]
     np.testing.assert_allclose(ranks.sum(axis=1), 1.0, atol=1e-12)
