@@ -22,6 +22,8 @@ from bayesjudge.priors.objects import converted
 
 #: Fewest draws of a chain whose R-hat is defined: it compares the chain's two halves.
 LEAST_DRAWS = 4
+#: Options that every engine has too.
+_LENGTHS = ("chains", "draws", "tune")
 #: Seeds must fit in what every random generator used here takes.
 MOST_SEED = 2**32 - 2
 
@@ -36,10 +38,24 @@ class Named(Protocol):
         ...
 
 
+@runtime_checkable
+class Sampler(Protocol):
+    """An engine: `bayesjudge.Nuts`, `Hmc`, `Laplace` or `PyMC`, which are slow to import."""
+
+    chains: int
+    draws: int
+    tune: int
+    target_accept: float
+
+
 # Options whose defaults differ between questions.
 Engine = Annotated[
-    Literal["nuts", "hmc", "laplace", "pymc"],
-    Option("Sampler: nuts, hmc (faster for many, nearly normal effects), laplace or pymc.", panel="Sampling"),
+    Literal["nuts", "hmc", "laplace", "pymc"] | Sampler,
+    Option(
+        "Sampler: nuts, hmc (faster for many, nearly normal effects), laplace or pymc; in Python also an engine with "
+        "options of its own, such as `Nuts`.",
+        panel="Sampling",
+    ),
 ]
 Draws = Annotated[int, Option("Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS, panel="Sampling")]
 Tune = Annotated[int, Option("Warm-up steps of each chain.", least=0, flag="")]
@@ -166,8 +182,21 @@ class QuestionOptions(Options):
             raise UsageError(
                 f"truth has the key {key!r}: write (estimand, unit), as in {{('accuracy', 'gpt-4o'): 0.7}}"
             )
+        if isinstance(self.engine, Sampler):
+            self._take_lengths(self.engine)
         if self.engine == "pymc" and importlib.util.find_spec("pymc") is None:
             raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'")
+
+    def _take_lengths(self, engine: Sampler) -> None:
+        """An engine's own numbers of draws are the question's; another number is refused."""
+        for one in (one for one in stated(type(self)) if one.name in _LENGTHS):
+            own, value = getattr(engine, one.name), getattr(self, one.name)
+            if value not in {own, one.default}:
+                name = type(engine).__name__
+                raise UsageError(
+                    f"{one.name}={value} and an engine with {one.name}={own}: write {name}({one.name}={value})"
+                )
+            object.__setattr__(self, one.name, own)
 
     @property
     def all_baselines(self) -> bool:
@@ -179,9 +208,10 @@ class QuestionOptions(Options):
         """Keywords of `fit`: after the default number of draws chains go on until they have mixed, else they stop."""
         from bayesjudge.inference.engines import Chains, engine_of  # engines are slow to import
 
-        lengths = {name: getattr(self, name) for name in ("chains", "draws", "tune")}
-        engine = engine_of(self.engine, **lengths, target_accept=self.target_accept)
-        if isinstance(engine, Chains) and self.draws == type(self).draws:
+        lengths = {name: getattr(self, name) for name in _LENGTHS}
+        chosen: Any = self.engine
+        engine = engine_of(chosen, **lengths, target_accept=self.target_accept)
+        if isinstance(chosen, str) and isinstance(engine, Chains) and self.draws == type(self).draws:
             engine = replace(engine, most_draws=self.most_draws)
         return {"engine": engine, "seed": self.seed, "progress": self.progress}
 
@@ -193,6 +223,7 @@ class QuestionOptions(Options):
             value = getattr(self, one.name)
             if one.option.recorded == "always" or (one.option.recorded == "given" and value != one.default):
                 value = {name: str(prior) for name, prior in value.items()} if one.name == "priors" else value
+                value = repr(value) if isinstance(value, Sampler) else value
                 found[one.name] = list(map(_plain, value)) if isinstance(value, tuple) else value
         return found
 

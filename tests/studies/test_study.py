@@ -118,6 +118,16 @@ def test_a_truth_without_its_estimand_is_refused():
         bj.accuracy(object(), truth={"a": 0.5})
 
 
+def test_an_engine_with_options_of_its_own_is_used_and_recorded(log):
+    chosen = bj.Laplace(draws=320, tune=7, target_accept=0.9)
+    found = bj.accuracy(log, engine=chosen, pooling="shared", bootstrap=0, compare=False)
+    assert found.settings["engine"] == repr(chosen)
+    assert (found.settings["draws"], found.settings["tune"]) == (320, 7)
+    assert {one.manifest["draws"] for one in found.fits.values()} == {320}
+    with pytest.raises(UsageError, match=r"draws=200 and an engine with draws=320: write Laplace\(draws=200\)"):
+        bj.accuracy(log, engine=chosen, draws=200)
+
+
 def test_pymc_is_missed_before_anything_is_counted(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(EngineError, match=r"pip install 'bayesjudge\[pymc\]'"):
