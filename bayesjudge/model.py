@@ -184,7 +184,7 @@ class GenerativeModel(ABC):
         return {}
 
     def with_priors(self, priors: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
-        """The model with other priors: texts as `Slot.read` takes them, or objects of NumPyro, SciPy or PyMC.
+        """The model with other priors: texts or objects as `Slot.read` takes them.
 
         Raises
         ------
@@ -506,6 +506,6 @@ def find_model(name: str) -> Callable[..., Model]:
     if name not in points:
         near = difflib.get_close_matches(name, points, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"no model {name!r}{hint} Registered: {', '.join(sorted(points))}")
+        raise UsageError(f"no model {name!r}{hint}; registered: {', '.join(sorted(points))}")
     loaded: Callable[..., Model] = points[name].load()
     return loaded

@@ -58,6 +58,17 @@ def written(value: object) -> str:
         return hex(value) if isinstance(value, int) else f"a {type(value).__name__} of a very long integer"
 
 
+def judge_words(name: str) -> str:
+    """A judge in a sentence; one that no column names is the judge.
+
+    Examples
+    --------
+    >>> judge_words("gpt-4"), judge_words("judge")
+    ('judge gpt-4', 'the judge')
+    """
+    return "the judge" if name == "judge" else f"judge {name}"
+
+
 def number(value: float, spec: str = ".3f") -> str:
     """A number with a real minus, and no sign on a zero."""
     return f"{value:z{spec}}".replace("-", "−").replace("%", " %")

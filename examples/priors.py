@@ -1,6 +1,7 @@
 """Priors of your own: ``python examples/priors.py``.
 
-An earlier study of the judge, an interval, or a distribution, as text; or an object of NumPyro, SciPy or PyMC.
+An earlier study of the judge, an interval, or a distribution, as text; or an object: a distribution of
+NumPyro or SciPy, or a Prior of PyMC-extras, of a family that can be written as text.
 """
 
 from __future__ import annotations

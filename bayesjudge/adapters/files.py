@@ -19,6 +19,10 @@ def from_file(text: Any, *, what: str) -> Any:
     if not isinstance(text, str):
         return text
     path, _, name = text.rpartition(":")
+    if not path:
+        raise UsageError(
+            f"{what} {text!r}: write file.py:name, or give the object; the questions take registered names"
+        )
     if not Path(path).is_file():
         raise UsageError(f"{what} {text!r}: no file {path!r}; write file.py:name")
     try:

@@ -203,7 +203,7 @@ def _diagnosis(*, prior: float, likelihood: float) -> str:
     if not (np.isfinite(prior) and np.isfinite(likelihood)):
         return "cannot be estimated: the importance weights failed"
     if prior < SENSITIVE_ABOVE:
-        return "rests on the data" if likelihood >= SENSITIVE_ABOVE else "moves with neither prior nor data"
+        return "rests on the data" if likelihood >= SENSITIVE_ABOVE else "sensitive to neither prior nor data"
     if likelihood < SENSITIVE_ABOVE:
         return "strong prior or weak data: the prior decides"
-    return "moves with the prior and with the data: they may disagree"
+    return "sensitive to prior and data: they may conflict"

@@ -53,8 +53,16 @@ def gate_of(posterior: xr.Dataset, stats: xr.Dataset, *, latent: Collection[str]
         # Resampled draws are out of order, so their repeats look like independent draws to the chain's ESS.
         figures["ess"] = float(np.min([figures["ess"], stats["importance_ess"].min()]))
     # Each bound is written so that a figure that is not a number fails it.
-    failed = [reason for name, ok, reason in _bounds(figures, posterior.sizes["draw"]) if name in figures and not ok]
-    return Gate(passed=not failed, reasons=tuple(failed), figures=figures)
+    failed = [
+        # Whose chains agree is not known of one.
+        _ONE_CHAIN if name in {"rhat", "rhat_latent"} and posterior.sizes["chain"] == 1 else reason
+        for name, ok, reason in _bounds(figures, posterior.sizes["draw"])
+        if name in figures and not ok
+    ]
+    return Gate(passed=not failed, reasons=tuple(dict.fromkeys(failed)), figures=figures)
+
+
+_ONE_CHAIN = "R-hat needs two chains or more: use chains=4"
 
 
 def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, str]]:

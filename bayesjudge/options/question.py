@@ -113,7 +113,8 @@ class QuestionOptions(Options):
         Option(
             "Prior that replaces a model's default: sensitivity=160/200 (an earlier study), sensitivity=0.7..0.9 "
             "(holds 90 %), 'sensitivity=Beta(16, 4)', or judge_error.sensitivity=... of one model alone; in Python "
-            "also an object of NumPyro, SciPy or PyMC.",
+            "also a distribution of NumPyro or SciPy (frozen), or a Prior of PyMC-extras or Bambi, of a family that "
+            "can be written as text (neither Uniform nor truncated).",
             flag="--prior",
             metavar="sensitivity=160/200",
             recorded="given",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from bayesjudge.errors import UsageError
@@ -17,9 +18,12 @@ def converted(given: Any) -> Prior:
     for convert in (_of_scipy, _of_pymc, _of_numpyro):
         if (found := convert(given)) is not None:
             return found
+    # What others write of their objects has addresses in memory, or the nodes of a graph.
+    plain = given is None or isinstance(given, float | int | Fraction | tuple | list)
+    what = repr(given) if plain else f"an object of type {type(given).__module__}.{type(given).__name__}"
     raise UsageError(
-        f"{type(given).__name__} {given!r} is no prior that can be read; write it as text, for instance "
-        f"'Normal(0, 1)', of {', '.join(FAMILIES)}"
+        f"{what} is no prior that can be read; write it as text: 'Normal(0, 1)' or another of {', '.join(FAMILIES)}; "
+        "a rate also as 160/200 (an earlier study) or 0.7..0.9 (holds 90 %)"
     )
 
 

@@ -45,7 +45,8 @@ class Prior:
         object.__setattr__(self, "parameters", tuple(map(float, self.parameters)))
         kinds = self.of_family.kinds
         if len(self.parameters) != len(kinds):
-            raise UsageError(f"{self} has {len(self.parameters)} parameters: write {_form(self.family)}")
+            given = f"{len(self.parameters)} parameter{'s' * (len(self.parameters) != 1)}"
+            raise UsageError(f"{self} has {given}, not {len(kinds)}: write {_form(self.family)}")
         for kind, value in zip(kinds, self.parameters, strict=True):
             if not math.isfinite(value) or (kind not in {"location", "level"} and value <= 0):
                 raise UsageError(f"{self}: the {kind} must be a number{_above(kind)}, in {_form(self.family)}")

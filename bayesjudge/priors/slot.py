@@ -55,8 +55,9 @@ class Slot:
             object.__setattr__(self, name, value)
 
     def read(self, given: Any) -> Prior:
-        """The prior that a text represents, or an object of NumPyro, SciPy, PyMC-extras or Bambi.
+        """The prior that a text represents, or an object of NumPyro, SciPy (frozen), PyMC-extras or Bambi.
 
+        Objects are of a family that can be written: neither uniform nor truncated.
         ``160/200`` is an earlier study, ``0.7..0.9`` an interval that holds 90 % of the slot's own family.
 
         Raises
@@ -86,6 +87,8 @@ class Slot:
             return Prior("Beta", (1 + right, 1 + of - right))
         if interval := _INTERVAL.fullmatch(text):
             return _holding(self.default, float(interval[1]), float(interval[2]))
+        if self.unit == PROBABILITY and "(" not in text:
+            raise UsageError(f"{text!r} is no prior: {self.allowed}")
         return Prior.of(text)
 
 
@@ -107,9 +110,14 @@ def _holding(prior: Prior, lower: float, upper: float) -> Prior:
         free, ends, at = scales[:1], np.array([upper]), np.array([HOLDS])
     else:
         ends, at = np.array([lower, upper]), np.array([0.5 - HOLDS / 2, 0.5 + HOLDS / 2])
-    if not (lower < upper and (low < lower or from_edge) and upper < high) or len(ends) > len(free):
-        hint = f"0..{upper:g}" if len(ends) > len(free) else "two numbers, the lower one first"
-        raise UsageError(f"{lower:g}..{upper:g}: of a number {family.support} and a {prior.family} write {hint}")
+    inside = (low < lower or from_edge) and upper < high
+    if not lower < upper or not inside or len(ends) > len(free):
+        fault = "the first number must be below the second"
+        if len(ends) > len(free):
+            fault = f"a {prior.family} has one parameter, so write 0..{upper:g}"
+        elif not inside:
+            fault = f"both ends must lie strictly {'between' if high == 1 else 'above'} {'0 and 1' if high == 1 else 0}"
+        raise UsageError(f"{lower:g}..{upper:g}: {fault}")
     logged = [k for k, place in enumerate(free) if family.kinds[place] not in {"location", "level"}]
 
     def made(z: Any) -> Prior:

@@ -53,7 +53,7 @@ def find_embeddings(given: Any, frame: pd.DataFrame) -> dict[str, Any]:
         return _placed(dict(given), frame, where="the embeddings")
     if isinstance(given, Sequence) and len(given) in {2, 3}:
         return dict(zip(SIDES, given, strict=False))
-    raise UsageError(f"cannot read embeddings from a {type(given).__name__}; give {TAKEN}")
+    raise UsageError(f"cannot read embeddings from an object of type {type(given).__name__}; give {TAKEN}")
 
 
 def _of_columns(frame: pd.DataFrame) -> dict[str, Any]:

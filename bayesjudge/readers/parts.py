@@ -98,7 +98,7 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection
         parts = _together(str(source), [_read(found, reading, taken) for found in find_sources(source)])
     else:
         raise UsageError(
-            f"cannot read a table from a {type(source).__name__}; "
+            f"cannot read a table from an object of type {type(source).__name__}; "
             "give a path, or a pandas, Polars, pyarrow or Ibis table"
         )
     named = [*taken, *filter(None, (reading.criterion[0], reading.label_criterion[0]))]

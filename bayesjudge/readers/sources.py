@@ -203,15 +203,14 @@ def to_pandas(source: Any) -> pd.DataFrame:
         try:
             return arrow_to_pandas(pa.table(source))
         except pa.ArrowInvalid as error:
-            raise UsageError(
-                f"a {type(source).__module__}.{type(source).__name__} is no table ({error}); give a path or a table"
-            ) from error
+            kind = f"{type(source).__module__}.{type(source).__name__}"
+            raise UsageError(f"an object of type {kind} is no table ({error}); give a path or a table") from error
     if hasattr(source, "__dataframe__"):
         import pyarrow.interchange
 
         return arrow_to_pandas(pyarrow.interchange.from_dataframe(source))
     raise UsageError(
-        f"cannot read a {type(source).__module__}.{type(source).__name__}; "
+        f"cannot read an object of type {type(source).__module__}.{type(source).__name__}; "
         "give a path, or a table of pandas, Polars, Ibis or anything with __arrow_c_stream__"
     )
 

@@ -17,6 +17,7 @@ from bayesjudge.report.decision import decision_section
 from bayesjudge.report.lead import READ, further_warnings, gate_reasons, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.tables import MOST_COLUMNS, estimates_table, units_table
+from bayesjudge.text import judge_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -65,7 +66,7 @@ def page_of(
     """
     parts_of = () if excerpt else (decision_section, *body)
     sections = [section for part in parts_of if (section := part(answer)) is not None]
-    parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("rows could not be used", READ)}
+    parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("could not be used", READ)}
     placed: dict[str, list[str]] = {}
     for text in [*further_warnings(answer), *dropped_lines(answer)]:
         found = [name for name, words in parts.items() if any(word in text for word in words)]
@@ -139,7 +140,7 @@ def judges_words(answer: Comparison) -> str:
     judges = answer.settings.get("judges") or []
     if len(judges) > 2:
         return f"{len(judges)} judges"
-    return " and ".join(judge if judge == "judge" else f"judge {judge}" for judge in judges)
+    return " and ".join(map(judge_words, judges))
 
 
 def figure_of(drawing: Drawing, caption: str, alt: str) -> Figure:
@@ -149,7 +150,7 @@ def figure_of(drawing: Drawing, caption: str, alt: str) -> Figure:
 
 def dropped_lines(answer: Comparison) -> list[str]:
     """Rows that could not be used, as sentences."""
-    return [f"{count} rows could not be used: {reason}" for reason, count in answer.dropped.items()]
+    return [f"{count} row{'s' * (count != 1)} could not be used: {reason}" for reason, count in answer.dropped.items()]
 
 
 def checks_section(answer: Comparison) -> Section:

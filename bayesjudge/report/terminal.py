@@ -75,7 +75,9 @@ def _warn(answer: Comparison, screen: Console) -> None:
     # How a file was read is no reason for care, but must not go unsaid.
     kinds = {True: ("cyan", "note"), False: ("yellow", "warning")}
     lines += [(*kinds[READ in text], text) for text in further_warnings(answer)]
-    lines += [("yellow", "dropped", f"{count} rows: {reason}") for reason, count in answer.dropped.items()]
+    lines += [
+        ("yellow", "dropped", f"{count} row{'s' * (count != 1)}: {reason}") for reason, count in answer.dropped.items()
+    ]
     for colour, kind, text in lines:
         screen.print(f"[{colour}]{kind}[/{colour}] {escape(text)}", highlight=False)
 

@@ -143,6 +143,8 @@ def test_a_file_has_it(tmp_path: Path) -> None:
     assert as_model(f"{path}:validated_judge").label == "bayes:validated_judge"
     with pytest.raises(UsageError, match="did you mean 'validated_judge'"):
         as_model(f"{path}:validate_judge")
+    with pytest.raises(UsageError, match=r"model 'judge_error': write file.py:name, or give the object"):
+        as_model("judge_error")
     with pytest.raises(UsageError, match=r"no file 'absent.py'"):
         as_model("absent.py:f")
 

@@ -360,7 +360,7 @@ def test_quantities_of_the_users_own(urn: Fit) -> None:
     wanted = {"odds": pi[..., 0] / (1 - pi[..., 0]), "constant": xr.zeros_like(pi[..., 0])}
     frame = prior_sensitivity(urn, quantities=wanted).frame.set_index("estimand")
     assert frame.loc["odds", "likelihood"] > 0.05
-    assert frame.loc["constant", "diagnosis"] == "moves with neither prior nor data"
+    assert frame.loc["constant", "diagnosis"] == "sensitive to neither prior nor data"
 
 
 def test_a_prior_that_does_not_exist_is_named(urn: Fit) -> None:

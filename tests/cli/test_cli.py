@@ -202,7 +202,7 @@ def test_a_place_that_cannot_be_written_to_is_refused(log, option):
 def test_tables_go_to_standard_output(log):
     result = run("accuracy", log, *CHEAP)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert all(text in result.stdout for text in ("Accuracy, 95 %", "Difference, 95 %", "Quality of judge"))
+    assert all(text in result.stdout for text in ("Accuracy, 95 %", "Difference, 95 %", "Quality of the judge"))
 
 
 def test_json_alone_goes_to_standard_output_and_is_equal_for_equal_seeds(log):

@@ -29,6 +29,11 @@ def check(draws: Draws, **stats: Any) -> Gate:
     return gate_of(posterior, xr.Dataset({name: (("chain", "draw"), value) for name, value in stats.items()}))
 
 
+def test_one_chain_has_no_rhat(good: Draws) -> None:
+    gate = check(good[:1])
+    assert gate.reasons == ("R-hat needs two chains or more: use chains=4",)
+
+
 def test_independent_draws_pass(good: Draws, rng: np.random.Generator) -> None:
     gate = check(good, energy=rng.normal(size=good.shape), diverging=np.zeros(good.shape, bool))
     assert gate.passed

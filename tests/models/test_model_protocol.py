@@ -177,6 +177,8 @@ def test_simulation_repeats_by_key_and_fits_the_data(case: tuple[Model, Data]) -
 def test_an_unknown_model_is_named_with_those_there_are() -> None:
     with pytest.raises(UsageError, match=r"judge_error.*judge_panel"):
         find_model("judge_eror")
+    with pytest.raises(UsageError, match=r"no model .nope.; registered: bradley_terry, "):
+        find_model("nope")
 
 
 def test_a_model_that_was_replaced_is_named_with_what_took_its_place() -> None:

@@ -153,7 +153,7 @@ def test_counts_cannot_be_grouped_again(log):
 
 
 def test_something_that_is_no_table_is_refused():
-    with pytest.raises(UsageError, match="cannot read a table from a object"):
+    with pytest.raises(UsageError, match="cannot read a table from an object of type object"):
         ask(object())
 
 

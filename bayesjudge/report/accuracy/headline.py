@@ -8,9 +8,9 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.lead import chance_words, counted, interval_words, leading, point_words, refusal
+from bayesjudge.report.lead import chance_words, counted, interval_words, leading, point_words, refusal, sentence
 from bayesjudge.report.reading import about, estimand_in
-from bayesjudge.text import number, rounded
+from bayesjudge.text import judge_words, number, rounded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +156,7 @@ def _unlabelled(answer: Comparison) -> list[str]:
     rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="", method="naive").frame
     rows = rows.sort_values("point", ascending=False, kind="stable")
     judges = answer.settings["judges"]
-    who = f"Judge {judges[0]} calls" if len(judges) == 1 else "The judges call"
+    who = sentence(f"{judge_words(judges[0])} calls") if len(judges) == 1 else "The judges call"
     shares = [
         f"{row['point']:.1%} of {row['unit']}'s{f' ({judge})' if (judge := row['judge']) else ''}".replace("%", " %")
         for row in rows.head(MOST_RATES).to_dict("records")

@@ -25,7 +25,7 @@ from bayesjudge.report.terminal import (
     unit_name,
     why_undefined,
 )
-from bayesjudge.text import chance
+from bayesjudge.text import chance, judge_words
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -171,7 +171,7 @@ def _quality(answer: Comparison, width: int) -> Table:
     models = list(map(str, by["youden"].index))
     intervals = {name: interval_cells(frame, models) for name, frame in by.items()}
     points = {name: list(map(figure, by[name].loc[models, "point"])) for name in ("sensitivity", "specificity")}
-    title, names = f"Quality of judge {judge}, {percent(answer)} intervals", {"model": models}
+    title, names = f"Quality of {judge_words(judge)}, {percent(answer)} intervals", {"model": models}
     wide = {f"{name}{also}".replace("youden", YOUDEN): intervals[name] for name, also in named.items()}
     table, shown = fitted_table(title, wide, width, names=names)
     narrow = fitted_table(title, points | {YOUDEN: intervals["youden"]}, width, names=names)[0]

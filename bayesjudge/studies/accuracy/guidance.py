@@ -20,6 +20,7 @@ from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.report.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
 from bayesjudge.studies.accuracy.chosen import looks_chosen
 from bayesjudge.studies.common.checks import check_warnings, effect_warnings, fallback_warnings
+from bayesjudge.text import judge_words
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import ChecklistItem
@@ -39,11 +40,11 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
         for label, single in one.everything.items():
             if label in one.alternatives:
                 continue
-            whose = "" if one.judge == PANEL else f", judge {one.judge}"
+            whose = "" if one.judge == PANEL else f", {judge_words(one.judge)}"
             found += fallback_warnings({f"{label}{whose}": single})
             found += effect_warnings(single.manifest, whose=whose)
         found += [
-            f"{label}, judge {one.judge}: the comparison of poolings rests on a fit that did not converge "
+            f"{label}, {judge_words(one.judge)}: the comparison of poolings rests on a fit that did not converge "
             f"({'; '.join(single.gate.reasons)})"
             for label, single in one.alternatives.items()
             if not single.gate.passed

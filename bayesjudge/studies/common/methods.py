@@ -33,7 +33,7 @@ def is_requested(options: QuestionOptions, own: str) -> bool:
 def further_models(options: QuestionOptions, *, own: Collection[str], needs: type) -> list[Further]:
     """Models to fit apart from the question's ``own``, or fits of such, each of which has what it ``needs``."""
     if options.models is not None and not options.models:
-        raise UsageError(f"models=() leaves no model; by default there is {', '.join(own)}")
+        raise UsageError(f"models=() leaves no model: leave it out for the default ({' and '.join(own)})")
     found = []
     for one in options.models or ():
         if isinstance(one, str) and one in (*own, DEFAULT):
