@@ -37,6 +37,8 @@ COLUMNS = 4
 TITLE = {1: 90, 2: 44, 3: 31, 4: 23}
 #: Letters of a name in a figure for a phone.
 NARROW = 20
+#: And of a line of its legend.
+LEGEND = 46
 #: Height of rows in a figure for a phone, as a share of others.
 LOW = 0.7
 #: Heights in inches: of a dodged interval, between units, of a row in a panel, of a panel's frame.
@@ -114,7 +116,8 @@ def _rows(chosen: Selection, reference: float | None, width: float) -> Figure:
     names = [method_words(method) for method in chosen.methods]
     columns = legend_columns(names) if width == WIDTH else 1
     narrow = width < WIDTH / 2
-    legend = (0.2 if narrow else 0.35) * len(names) / columns
+    wrapped = ["\n".join(textwrap.wrap(name, LEGEND)) if narrow else name for name in names]
+    legend = (0.2 if narrow else 0.35) * sum(1 + name.count("\n") for name in wrapped) / columns
     rows = rows_height(chosen) * (LOW if narrow else 1)
     figure = canvas(rows + legend + 0.6 + 0.25 * bool(chosen.notes), width=width)
     axes = figure.add_subplot()
@@ -124,7 +127,9 @@ def _rows(chosen: Selection, reference: float | None, width: float) -> Figure:
         labels = ["\n".join(textwrap.wrap(name, NARROW)) for name in short_names(chosen.labels, 2 * NARROW - 4)]
         axes.set_yticks(range(len(labels)), labels, fontsize=SMALL)
         axes.locator_params(axis="x", nbins=5)
-    figure.legend(loc="outside upper left", ncols=columns)
+    handles, labels = axes.get_legend_handles_labels()
+    words = dict(zip(names, wrapped, strict=True))
+    figure.legend(handles, [words.get(label, label) for label in labels], loc="outside upper left", ncols=columns)
     axes.set_xlabel(chosen.axis_label)
     footnote(figure, *chosen.notes)
     return figure

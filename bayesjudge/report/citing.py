@@ -54,7 +54,7 @@ def _model(fit: Mapping[str, Any], card: str) -> str:
     text += f" In place of the model's own priors: {'; '.join(given)}." if given else ""
     file, _, function = str(known.pop("function", "")).rpartition(":")
     text += f" It is the function {function} of {file}." if function else ""
-    options = "; ".join(f"{name} = {_value(value)}" for name, value in known.items() if value not in ("", [], ()))
+    options = "; ".join(f"{name} = {_value(value)}" for name, value in known.items() if value not in ("", [], (), None))
     engine = ENGINES.get(fit.get("engine", ""), str(fit.get("engine", "")))
     lengths = f"{fit.get('chains', 1)} chains of {fit['draws']:,} draws" if "draws" in fit else "draws"
     versions = ", ".join(f"{name} {fit['versions'][name]}" for name in PACKAGES if name in fit.get("versions", {}))

@@ -93,6 +93,18 @@ def test_units_are_sorted_by_the_bayesian_point() -> None:
     assert unit_names(plots.forest(shown, estimand="accuracy")) == ["b", "a"]
 
 
+def test_a_legend_fits_a_narrow_figure() -> None:
+    judges = [f"hard-elo by a-judge-whose-name-{k}-has-a-long-ending-instruct" for k in range(2)]
+    shown = Estimates.from_rows([row("a", judge, 0.2) for judge in judges])
+    drawn = plots.forest(shown, estimand="accuracy", layout="rows", width=3.7)
+    drawn.draw_without_rendering()
+    words = drawn.legends[0].get_texts()
+    assert ["".join(text.get_text().split()) for text in words] == [
+        judge.replace("-elo ", "Elo").replace("by ", "by") for judge in judges
+    ]
+    assert max(text.get_window_extent().x1 for text in words) <= drawn.bbox.x1
+
+
 def test_every_interval_of_every_method_is_drawn() -> None:
     axes = plots.forest(accuracies(), estimand="accuracy").axes[0]
     # The first are the lines between units.

@@ -39,6 +39,17 @@ def people() -> Comparison:
     return bj.elo(log.battles, truth=PEOPLE.truth, **CHEAP)
 
 
+def test_what_a_page_shows_of_many_judges_is_said_next_to_it() -> None:
+    log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, -0.5), battles=60, judges=4)).battles.frame
+    answer = bj.elo(log.drop(columns="human"), engine="laplace", draws=600, bootstrap=50)
+    page = answer.page()
+    assert page.title == "Elo of 2 models by the verdicts of 4 judges"
+    assert page.table is not None
+    assert page.table.caption == "Elo, 95 % intervals, the first 3 of 4 judges; all are below"
+    first = next(iter(answer.ranks["judge"]))
+    assert page.table.frame.columns[1] == f"Bayesian (Bradley–Terry) by {first}"
+
+
 def shown(answer: Comparison, **options: Any) -> str:
     console = Console(file=io.StringIO(), width=120)
     show_answer(answer, console=console, **options)

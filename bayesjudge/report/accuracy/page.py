@@ -101,7 +101,8 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
         found = {judge: accuracies(answer, judge) for judge in shown}
         columns = {f"{method} by {judge}": rows for judge, (method, rows) in found.items()}
         units = list(found[shown[0]][1].index)
-        return first_screen(columns, units, estimand=estimand, caption=f"{estimand.capitalize()}, {prob}")
+        of_judges = f", the first {len(shown)} of {len(judges)} judges" if len(shown) < len(judges) else ""
+        return first_screen(columns, units, estimand=estimand, caption=f"{estimand.capitalize()}, {prob}{of_judges}")
     judge = judges[0]
     rows = answer.estimates.where(estimand=estimand, group="", judge=["", judge]).frame
     method, leading = accuracies(answer, judge)

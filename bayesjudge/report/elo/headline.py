@@ -102,4 +102,16 @@ def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:
     ['hard-elo', 'hard-elo by gpt-4']
     """
     pairs = zip(rows["method"], rows["judge"], strict=True)
-    return [f"{method} by {judge}" if judge and judge != scale else method for method, judge in pairs]
+    return [method_by(method, judge, scale=scale) for method, judge in pairs]
+
+
+def method_by(method: str, judge: str, *, scale: str = "") -> str:
+    """A method and whose verdicts it rests on, once: a posterior of one judge's has that judge among its options.
+
+    Examples
+    --------
+    >>> [method_by("bayes:bradley_terry[gpt-4]", "gpt-4", scale=scale) for scale in ("", "gpt-4")]
+    ['bayes:bradley_terry by gpt-4', 'bayes:bradley_terry']
+    """
+    plain = method.replace(f"[{judge}]", "").replace(f"[{judge},", "[") if judge else method
+    return f"{plain} by {judge}" if judge and judge != scale else plain

@@ -17,7 +17,7 @@ from bayesjudge.plots import (
     reliability_diagram,
     residuals_by_strength,
 )
-from bayesjudge.report.elo.headline import MOST_SCALES, SCALE, VALID, board, headline, named_methods
+from bayesjudge.report.elo.headline import MOST_SCALES, SCALE, VALID, board, headline, method_by, named_methods
 from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
@@ -60,10 +60,12 @@ MOST_METHODS = 5
 def elo_page(answer: Comparison, *, excerpt: bool = False) -> Page:
     """The report of an Elo study, not yet written."""
     names = set(answer.ranks["model"])
-    scale = "human votes" if counted(answer, "human votes") else "judges' verdicts"
+    who = judges_words(answer)
+    votes = f"human votes{f' and {who}' if who else ''}"
+    scale = votes if counted(answer, "human votes") else f"the verdicts of {who}"
     return page_of(
         answer,
-        title=f"Elo of {len(names)} models by {scale}{f' and {who}' if (who := judges_words(answer)) else ''}",
+        title=f"Elo of {len(names)} models by {scale}",
         question=_QUESTION,
         headline=headline(answer),
         first=_first(answer),
@@ -94,14 +96,15 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     scales = list(dict.fromkeys(answer.ranks["judge"]))
     boards = {judge: board(answer, judge) for judge in scales[:MOST_SCALES]}
     caption = f"Elo, {100 * answer.settings['prob']:g} % intervals"
-    columns = {f"{method} by {judge}" if judge else method: rows for judge, (method, rows) in boards.items()}
+    if len(boards) < len(scales):
+        caption += f", the first {len(boards)} of {len(scales)} judges; all are below"
+    columns = {method_by(method, judge): rows for judge, (method, rows) in boards.items()}
     units = list(next(iter(boards.values()))[1].index)
     rows = answer.estimates.where(estimand="elo", group="", judge=scales[0]).frame
     baselines = [name for name in VALID if name in set(rows["method"])]
     more = [*baselines[:1], *(name for name in rows["method"] if name.startswith("bayes:"))][:2]
     if len(scales) == 1:
-        by = f" by {scales[0]}" if scales[0] else ""
-        columns |= {f"{name}{by}": rows[rows["method"] == name].set_index("unit") for name in more}
+        columns |= {method_by(name, scales[0]): rows[rows["method"] == name].set_index("unit") for name in more}
     chances = None
     if usable(answer) and counted(answer, "human votes") and len(units) > 1:
         best, draws = answer.ranks.set_index("model")["p_best"], boards[scales[0]][1]["ess"].to_dict()

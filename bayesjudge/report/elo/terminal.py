@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.elo.headline import SCALE, VALID, headline, named_methods
+from bayesjudge.report.elo.headline import SCALE, VALID, headline, method_by, named_methods
 from bayesjudge.report.lead import counted
 from bayesjudge.report.terminal import (
     empty_table,
@@ -88,7 +88,8 @@ def _groups(answer: Comparison, width: int) -> list[Table]:
         ranked = [str(name) for name in answer.ranks.loc[answer.ranks["judge"] == judge, "model"]]
         every = list(dict.fromkeys(rows["group"]))
         by = f" by {judge}" if judge else ""
-        title = f"Elo in each group{by}, {method_words(rows['method'].iloc[0])}, {percent(answer)} intervals"
+        method = method_words(method_by(rows["method"].iloc[0], judge, scale=judge))
+        title = f"Elo in each group{by}, {method}, {percent(answer)} intervals"
         cells = rows.set_index(["unit", "group"])
         of_groups = {group: interval_cells(cells, [(model, group) for model in ranked], ".0f") for group in every}
         table, shown = fitted_table(title, of_groups, width, names={"model": ranked})
