@@ -6,9 +6,9 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.readers.filters import Where, conditions
 from bayesjudge.readers.wide import Wide
 
@@ -57,6 +57,13 @@ class Reading:
     items: Any = None
     texts: bool = False
     wide: str | None = None
+
+    def __new__(cls, **choices: Any) -> Self:
+        """Refuse what is no choice: the keywords of every reader end here."""
+        known = list(Choices.__annotations__)
+        for name in (name for name in choices if name not in known):
+            raise UsageError(f"no option {name!r}{did_you_mean(name, known)}; how a file is read: {', '.join(known)}")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if self.threshold is not None:

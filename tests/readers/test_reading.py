@@ -63,6 +63,12 @@ def test_conditions_that_choose_nothing_are_refused(where: str, said: str) -> No
         read_verdicts(LOG, where=where)
 
 
+@pytest.mark.parametrize("read", [read_verdicts, read_battles, read_pairs])
+def test_a_misspelt_keyword_is_answered_with_the_nearest(read: Any) -> None:
+    with pytest.raises(UsageError, match=r"no option 'threshhold' .did you mean 'threshold'.*: format, verdict, label"):
+        read(LOG, threshhold=3)
+
+
 def test_a_value_may_be_in_another_of_several_files(tmp_path: Path) -> None:
     for name, rows in (("a", LOG.iloc[:2]), ("b", LOG.iloc[2:3])):
         rows.to_csv(tmp_path / f"{name}.csv", index=False)
