@@ -128,8 +128,9 @@ def _rows(chosen: Selection, reference: float | None, width: float) -> Figure:
         axes.set_yticks(range(len(labels)), labels, fontsize=SMALL)
         axes.locator_params(axis="x", nbins=5)
     handles, labels = axes.get_legend_handles_labels()
-    words = dict(zip(names, wrapped, strict=True))
-    figure.legend(handles, [words.get(label, label) for label in labels], loc="outside upper left", ncols=columns)
+    words: dict[str, str] = dict(zip(names, wrapped, strict=True))
+    said = [words.get(str(label), str(label)) for label in labels]
+    figure.legend(handles, said, loc="outside upper left", ncols=columns)
     axes.set_xlabel(chosen.axis_label)
     footnote(figure, *chosen.notes)
     return figure

@@ -99,9 +99,8 @@ def _long(rows: pd.DataFrame, title: str) -> Table:
     for row in rows.to_dict("records"):
         n = "" if math.isnan(row["n"]) else f"{row['n']:.0f}"
         name = unit_name(row["unit"], row["group"])
-        table.add_row(
-            escape(name), escape(PERSONS.get(row["method"], row["method"])), interval_cell(row), n, escape(row["note"])
-        )
+        method = str(PERSONS.get(row["method"], row["method"]))
+        table.add_row(escape(name), escape(method), interval_cell(row), n, escape(row["note"]))
     return table
 
 
