@@ -64,7 +64,7 @@ def test_an_effect_of_a_covariate_is_a_row_of_the_diagnostics() -> None:
     answer = bj.accuracy(frame, formula="sensitivity ~ 1 + length + (1|system)", **CHEAP)
     rows = answer.diagnostics.where(estimand="effect").frame
     assert rows["unit"].tolist() == ["sensitivity, +1 sd of length"]
-    assert any("length, judge judge: 3 answers have no value" in text for text in answer.warnings)
+    assert any("length, the judge: 3 answers have no value" in text for text in answer.warnings)
     assert "effect" in answer.to_json()
 
 
@@ -141,7 +141,7 @@ def test_groups_without_rows_are_counted() -> None:
     size = MOST_LEVELS + 1
     many["topic"] = [f"t{code % size}" for code in many["item"].astype("category").cat.codes]
     answer = bj.accuracy(many, group="topic", **CHEAP | {"draws": 20, "tune": 20})
-    assert any(f"topic, judge judge: its {size} categories pool" in text for text in answer.warnings)
+    assert any(f"topic, the judge: its {size} categories pool" in text for text in answer.warnings)
 
 
 def test_chosen_labels_tip_groups_too() -> None:
