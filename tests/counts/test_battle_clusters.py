@@ -168,6 +168,7 @@ def test_one_question_in_two_groups_is_two_battles() -> None:
             [[0, 0, 1]],
         ]
         assert any("1 items are in several groups of 'lang'" in text for text in found.warnings)
+        assert found.battles.count() == 2
     # Without groups it is one battle, judged twice, in a tie.
     assert counted(frame).judge_pairs("j").n.tolist() == [[0, 1, 0]]
     assert not any("several groups" in text for text in counted(frame.assign(item=["i", "k"]), group="lang").warnings)

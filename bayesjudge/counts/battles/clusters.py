@@ -111,10 +111,10 @@ def battle_clusters(cells: BattleCells) -> tuple[BattleClusters, ...]:
 
 
 def single_battles(cells: BattleCells, clusters: tuple[BattleClusters, ...]) -> BattleClusters:
-    """The table by battle, the smallest cluster on which all raters look: an item's answers of two models."""
+    """The table by battle, the smallest cluster that all raters look at: an item's answers of two models in a group."""
     found = [rows for rows in clusters if rows.column == ITEM]
     items = found[0] if found else _by_column(_with_items(cells), ITEM, ITEM_KEY)
-    keys = np.stack([items.cluster, items.first, items.second])
+    keys = np.stack([items.cluster, items.first, items.second, items.group])
     battles, cluster = np.unique(keys, axis=1, return_inverse=True)
     return replace(items, column="battle", cluster=cluster.reshape(-1), times=items.times[battles[0]])
 
