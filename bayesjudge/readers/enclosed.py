@@ -70,15 +70,19 @@ def inner_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     >>> inner_rows(frame)[0][["question", "model"]].to_numpy().tolist()
     [['q1', 'x'], ['q1', 'y']]
     """
+    if means_any(map(str, frame.columns), _VERDICTS):
+        return frame, ()
     found = [name for name in map(str, frame.columns) if _holds_rows(frame[name])]
-    if len(found) != 1 or means_any(map(str, frame.columns), _VERDICTS):
+    if len(found) != 1:
         return frame, ()
     (name,) = found
     rows = frame.set_axis(pd.RangeIndex(len(frame), name=ROW)).explode(name)
     rows = rows[rows[name].notna()]
     inner = pd.DataFrame.from_records(list(rows[name]), index=rows.index)
     rest = rows.drop(columns=[name, *(column for column in inner if column in rows)])
-    return pd.concat([rest, inner], axis=1), (f"rows are the objects in {name!r} of each record ({len(rows)})",)
+    empty = len(frame) - rows.index.nunique()
+    none = f"; {empty} of {len(frame)} records have none" if empty else ""
+    return pd.concat([rest, inner], axis=1), (f"rows are the objects in {name!r} of each record ({len(rows)}){none}",)
 
 
 def _holds_rows(column: pd.Series[Any]) -> bool:

@@ -70,6 +70,9 @@ def test_answers_in_a_list_of_each_question_and_under_two_keys_are_rows(tmp_path
     keyed = [read(tmp_path, one).sort_values(["item", "model"], ignore_index=True) for one in (by_item, by_model)]
     pd.testing.assert_frame_equal(*keyed)
     assert len(keyed[0]) == 6
+    path = tmp_path / "some.json"
+    path.write_text(json.dumps([*lists, {"question": "q3", "answers": []}]), encoding="utf-8")
+    assert "of each record (4); 1 of 3 records have none" in " ".join(read_verdicts(path).warnings)
     # Records with a verdict of their own are rows, whatever lists they hold.
     own = [{"item": "q1", "model": "otter", "verdict": 1, "votes": [{"verdict": 0}]}]
     assert read(tmp_path, own)["verdict"].tolist() == [1]
