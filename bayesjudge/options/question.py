@@ -57,7 +57,14 @@ Engine = Annotated[
         panel="Sampling",
     ),
 ]
-Draws = Annotated[int, Option("Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS, panel="Sampling")]
+Draws = Annotated[
+    int,
+    Option(
+        "Posterior draws of each chain, after the warm-up; chains go on until they have mixed where it is left out.",
+        least=LEAST_DRAWS,
+        panel="Sampling",
+    ),
+]
 Tune = Annotated[int, Option("Warm-up steps of each chain.", least=0, flag="")]
 Judges = Annotated[
     Iterable[str] | None,
