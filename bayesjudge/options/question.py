@@ -60,7 +60,7 @@ Engine = Annotated[
 Draws = Annotated[
     int,
     Option(
-        "Posterior draws of each chain, after the warm-up; chains go on until they have mixed where it is left out.",
+        "Posterior draws of each chain, after the warm-up; by default chains continue until they have mixed.",
         least=LEAST_DRAWS,
         panel="Sampling",
     ),
