@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 #: Draws by estimand; see `quantity`. Not one data set: what takes long to derive is derived from fewer draws.
 type Quantities = Mapping[Any, xr.DataArray]
-#: By how much of its width the interval of an accuracy grows at most to reach 0 or 1: without a wrong label a posterior
-#: falls off from 1, exponentially lacks .007 of the width and a gamma of shape 3 lacks .09.
+#: By how much of its width the interval of an accuracy, or of a rate without labels, grows at most to reach 0 or 1:
+#: without a wrong label a posterior falls off from 1, exponentially lacks .007 of the width and a gamma of shape 3
+#: lacks .09.
 NEARLY = 0.1
 #: Name of the group of all items, where ``group`` is an axis.
 EVERYWHERE = ""

@@ -18,11 +18,7 @@ from bayesjudge.readers.format import Record
 #: What an object may say of all its rows at once.
 _OF_ALL = ("model", "judge")
 #: Names of a verdict, and of the outcome of a comparison.
-_VERDICTS = [
-    name
-    for of, aliases in (("verdict", VERDICT_ALIASES), ("outcome", TRIAL_ALIASES))
-    for name in (of, *chain(*aliases[of]))
-]
+_VERDICTS = ["verdict", *chain(*VERDICT_ALIASES["verdict"]), "outcome", *chain(*TRIAL_ALIASES["outcome"])]
 
 
 def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | None:
@@ -117,13 +113,9 @@ def _by_two_keys(record: Record, values: Sequence[Any]) -> tuple[Sequence[Record
     inner = [one for value in values if isinstance(value, dict) for one in value.values()]
     if not (inner and all(isinstance(one, dict) for one in (*values, *inner)) and _means_something(inner[0])):
         return None
-    names = ("item", "model")
-    if len(record) < max(map(len, values)):
-        names = ("model", "item")
-    rows = [
-        dict(zip(names, (key, other), strict=True)) | one for key, of in record.items() for other, one in of.items()
-    ]
-    return rows, f"the objects under two keys, of {names[0]}s and of {names[1]}s ({len(rows)})"
+    outer, under = ("model", "item") if len(record) < max(map(len, values)) else ("item", "model")
+    rows = [{outer: key, under: other, **one} for key, value in record.items() for other, one in value.items()]
+    return rows, f"the objects under two keys, of {outer}s and of {under}s ({len(rows)})"
 
 
 def _split(record: Record) -> tuple[Sequence[Record], str] | None:
