@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import entry_points
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -42,6 +43,8 @@ class Data:
 
     weights: The array that says how many exchangeable observations each entry of ``observed`` represents; leave-one-out
         then leaves out one of them, not the whole entry.
+    counted: Whether what binomial and multinomial arrays count are exchangeable observations (answers, votes), of which
+        leave-one-out leaves out one.
     unobserved: Why no data can be drawn to be compared with those observed, for instance a likelihood that is a factor;
         ``observed`` is then the empty text.
     also_observed: Further observed arrays, each with a likelihood site of its name, where one model speaks of several
@@ -58,6 +61,7 @@ class Data:
     coords: Mapping[str, tuple[Any, ...]]
     observed: str
     weights: str | None = None
+    counted: bool = False
     also_observed: tuple[str, ...] = ()
     unobserved: str = ""
     ragged: tuple[str, ...] = ()
@@ -378,11 +382,15 @@ class OnHost(Protocol):
 
 
 class Evaluated(NamedTuple):
-    """What is known at draws of a posterior: replicated observations, log densities by observed array and by site."""
+    """What is known at draws of a posterior: replicated observations, log densities by observed array and by site.
+
+    outcomes: Where data are `Data.counted`, how often each outcome occurred and its log probability, by observed array.
+    """
 
     replicated: Mapping[str, Any]
     log_likelihood: Mapping[str, Any]
     log_prior: Mapping[str, Any]
+    outcomes: Mapping[str, tuple[Any, Any]] = MappingProxyType({})
 
 
 @runtime_checkable

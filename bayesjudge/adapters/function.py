@@ -142,11 +142,19 @@ class FunctionModel(NamedEstimands):
         return sites, made
 
     def _observed(self, sites: Mapping[str, Any], data: Data) -> list[str]:
+        from bayesjudge.inference.outcomes import innermost
+
         observed = {name: site for name, site in sites.items() if site["type"] == "sample" and site["is_observed"]}
         for name, site in observed.items():
             if name not in data.arrays or not np.array_equal(np.asarray(site["value"]), np.asarray(data[name])):
                 raise UsageError(
                     f"site {name!r} of {self.source} must observe the array of its name, of {shown_arrays(data)}"
+                )
+            given = innermost(site["fn"])
+            if getattr(given, "total_count_max", 1) is None:
+                raise UsageError(
+                    f"site {name!r} of {self.source}: NumPyro draws replicated counts only where it knows the largest "
+                    f"total, Multinomial(..., total_count_max={int(np.max(given.total_count))})"
                 )
         return list(observed)
 

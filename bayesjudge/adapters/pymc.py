@@ -81,9 +81,11 @@ def _nameless(variable: Any) -> tuple[str, ...]:
 def drawn(make: Callable[[Data], Any], data: Data, engine: Any, seed: int, progress: bool) -> xr.DataTree:
     """One tree of posterior, prior, replicated data and log densities."""
     import pymc as pm
+    import xarray as xr
 
     from bayesjudge.inference import PyMC
     from bayesjudge.inference.engines.pymc import sampled
+    from bayesjudge.inference.outcomes import OUTCOMES
 
     lengths = {"chains": engine.chains, "draws": engine.draws, "tune": engine.tune}
     chosen = engine if isinstance(engine, PyMC) else PyMC(**lengths, target_accept=engine.target_accept)
@@ -96,6 +98,8 @@ def drawn(make: Callable[[Data], Any], data: Data, engine: Any, seed: int, progr
             pm.stats.compute_log_prior(tree, progressbar=progress)
             if not data.unobserved:
                 pm.compute_log_likelihood(tree, progressbar=progress)
+                if data.counted:
+                    tree[OUTCOMES] = xr.DataTree(_outcomes(model, tree, data))
                 replicated: Any = pm.sample_posterior_predictive(tree, random_seed=seed + 1, progressbar=progress)
                 prior: Any = pm.sample_prior_predictive(chosen.chains * chosen.draws, random_seed=seed + 2)
                 for name, group in (*replicated.children.items(), *prior.children.items()):
@@ -103,3 +107,31 @@ def drawn(make: Callable[[Data], Any], data: Data, engine: Any, seed: int, progr
         finally:
             logger.setLevel(level)
     return tree
+
+
+def _outcomes(model: Any, tree: xr.DataTree, data: Data) -> xr.Dataset:
+    """How often each outcome of binomial and multinomial arrays occurred, and its log probability at every draw."""
+    import pytensor
+    import pytensor.tensor as pt
+    from pytensor.tensor.random.basic import BinomialRV, MultinomialRV
+
+    from bayesjudge.inference.outcomes import outcome_group
+
+    posterior, found = tree["posterior"].to_dataset(), {}
+    free = [variable.name for variable in model.free_RVs]
+    drawn = [posterior[name].transpose("chain", "draw", ...).to_numpy() for name in free]
+    for variable in model.observed_RVs:
+        value = np.asarray(model.rvs_to_values[variable].eval())
+        op: Any = variable.owner.op
+        if not isinstance(op, BinomialRV | MultinomialRV):
+            log_p = tree["log_likelihood"][variable.name].transpose("chain", "draw", ...).to_numpy()
+            found[variable.name] = (np.ones(log_p.shape[2:]), log_p)
+            continue
+        total, p = op.dist_params(variable.owner)
+        p = pt.stack([1 - p, p], axis=-1) if isinstance(op, BinomialRV) else p
+        program: Any = pytensor.function(model.free_RVs, [total, pt.log(p)], on_unused_input="ignore")
+        at = [program(*(draws[place] for draws in drawn)) for place in np.ndindex(drawn[0].shape[:2])]
+        times = np.stack([at[0][0] - value, value], axis=-1) if isinstance(op, BinomialRV) else value
+        log_p = np.stack([np.broadcast_to(one, times.shape) for _, one in at])
+        found[variable.name] = (times, log_p.reshape(*drawn[0].shape[:2], *times.shape))
+    return outcome_group(found, data, draw=posterior["draw"].to_numpy())

@@ -1,6 +1,6 @@
 """Whether a result may be believed: checks of one fit, of one model, and of any method's intervals."""
 
-from bayesjudge.checks.comparison import ModelComparison, compare
+from bayesjudge.checks.comparison import ModelComparison, compare, leave_one_out
 from bayesjudge.checks.convergence import Convergence, convergence
 from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
 from bayesjudge.checks.prior_predictive import prior_predictive
@@ -15,6 +15,7 @@ __all__ = [
     "PriorSensitivity",
     "compare",
     "convergence",
+    "leave_one_out",
     "loo",
     "predictive_check",
     "prior_predictive",

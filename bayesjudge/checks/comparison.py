@@ -64,7 +64,7 @@ def compare(fits: Mapping[str, Fit] | Sequence[Fit]) -> ModelComparison:
     Raises
     ------
     UsageError
-        Fewer than two fits, two of one name, or fits to different data.
+        Fewer than two fits, two of one name, or fits of different observations.
 
     References
     ----------
@@ -85,7 +85,44 @@ def compare(fits: Mapping[str, Fit] | Sequence[Fit]) -> ModelComparison:
     """
     named = _named(fits)
     cells = {name: by_cell(one) for name, one in named.items()}
-    loos = {name: of_answers(named[name], rows) for name, rows in cells.items()}
+    first = next(iter(named))
+    if other := next((name for name in named if not _same(named, cells, first, name)), None):
+        raise UsageError(
+            f"{first!r} and {other!r} were fitted to different data, or see the same table as different "
+            "observations; leave-one-out compares models of the same observations only"
+        )
+    return _compared(named, cells)
+
+
+def leave_one_out(fits: Mapping[str, Fit]) -> pd.DataFrame:
+    """Leave-one-out of every fit by name, compared where several models predict the same observations.
+
+    Rows as those of `ModelComparison`, and ``best``, whose ELPD differences are to; without these, and without a
+    weight, where no other model predicts the same.
+    """
+    cells, tables = {name: by_cell(one) for name, one in fits.items()}, []
+    remaining = list(cells)
+    while remaining:
+        group = [name for name in remaining if _same(fits, cells, remaining[0], name)]
+        remaining = [name for name in remaining if name not in group]
+        table = _compared(fits, {name: cells[name] for name in group}).frame
+        table = table.assign(best=table["model"][0])
+        if len(group) == 1:
+            alone = "not compared: no other model predicts the same observations"
+            notes = "; ".join(filter(None, [table["note"][0], alone if len(cells) > 1 else ""]))
+            table = table.assign(elpd_diff=np.nan, diff_se=np.nan, weight=np.nan, best="", note=notes)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _same(fits: Mapping[str, Fit], cells: Mapping[str, pd.DataFrame], one: str, other: str) -> bool:
+    """Whether two models predict the same observations of the same data."""
+    same_data = fits[one].manifest["data"] == fits[other].manifest["data"]
+    return same_data and cells[one][["cell", "n"]].equals(cells[other][["cell", "n"]])
+
+
+def _compared(fits: Mapping[str, Fit], cells: Mapping[str, pd.DataFrame]) -> ModelComparison:
+    loos = {name: of_answers(fits[name], rows) for name, rows in cells.items()}
     elpd = np.column_stack([rows["elpd"].to_numpy() for rows in cells.values()])
     n = next(iter(cells.values()))["n"].to_numpy()
     weights = stacking_weights(elpd, n)
@@ -120,13 +157,6 @@ def _named(fits: Mapping[str, Fit] | Sequence[Fit]) -> dict[str, Fit]:
         raise UsageError(f"compare needs two fits or more, got {len(pairs)}")
     if len(set(names)) < len(names):
         raise UsageError(f"two fits have one name among {names}; give a mapping of names to fits")
-    hashes = {name: one.manifest["data"] for name, one in pairs}
-    first = hashes[names[0]]
-    if other := next((name for name in names if hashes[name] != first), None):
-        raise UsageError(
-            f"{names[0]!r} and {other!r} were fitted to different data, or see the same table as different "
-            "observations; leave-one-out compares models of the same observations only"
-        )
     return dict(pairs)
 
 

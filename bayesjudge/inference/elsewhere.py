@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayesjudge.inference.gate import gate_of
+from bayesjudge.inference.outcomes import OUTCOMES
 from bayesjudge.inference.tree import described
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _GROUPS = (
     "posterior",
     "sample_stats",
     "log_likelihood",
+    OUTCOMES,
     "log_prior",
     "posterior_predictive",
     "prior",

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bayesjudge.inference.outcomes import outcomes_of
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, replay
 from bayesjudge.maths.each_draw import each_draw
@@ -74,7 +75,7 @@ def _by_program(
         return values, jax.lax.cond(wanted, found, lambda: nothing)
 
     program = once(
-        (target, "evaluated", replicate),
+        (target, "evaluated", replicate, data.counted),
         lambda: jax.jit(lambda rows, on, arrays: each_draw(lambda row: one(row, on, arrays), rows, most=TOGETHER)),
     )
 
@@ -83,18 +84,18 @@ def _by_program(
         full = np.pad(points, ((0, together - len(points)), (0, 0)), mode="edge")
         return jax.tree.map(np.asarray, program((keys, full), wanted, arrays))
 
-    _, (sources, log_likelihood, log_prior) = computed(flat[:, keep].reshape(-1, size), wanted=True)
+    _, (sources, log_likelihood, log_prior, outcomes) = computed(flat[:, keep].reshape(-1, size), wanted=True)
     every = flat.reshape(-1, size)
     blocks = [computed(every[k : k + together], wanted=False)[0] for k in range(0, len(every), together)]
     values = {name: np.concatenate([block[name] for block in blocks])[: len(every)] for name in blocks[0]}
-    return values, Evaluated(drawn(sources, data, rng), log_likelihood, log_prior)
+    return values, Evaluated(drawn(sources, data, rng), log_likelihood, log_prior, outcomes)
 
 
 def of_sites(model: Model, data: Data, *, replicate: bool = True) -> Any:
-    """``(key, latent values, arrays) ->`` what observations are replicated from, log likelihood and log prior."""
+    """``(key, latent values, arrays) ->`` what observations are drawn from, log likelihood, log prior and outcomes."""
     run = replay(model, data)
 
-    def found(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    def found(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, ...]:
         sites = run(key, values, arrays)
         likelihoods = {name: sites[name]["fn"] for name in data.observations}
         scored = {name: fn.log_prob(arrays[name]) for name, fn in likelihoods.items()}
@@ -104,7 +105,8 @@ def of_sites(model: Model, data: Data, *, replicate: bool = True) -> Any:
         log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
         keys = zip(likelihoods.items(), jax.random.split(key, len(likelihoods)), strict=True) if replicate else ()
         sources = {name: fn.source if isinstance(fn, OnHost) else fn.sample(key) for (name, fn), key in keys}
-        return sources, scored, log_prior
+        outcomes = {name: outcomes_of(fn, arrays[name]) for name, fn in likelihoods.items()} if data.counted else {}
+        return sources, scored, log_prior, outcomes
 
     return found
 

@@ -107,6 +107,7 @@ def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
         coords={name: tuple(labels) for name, labels in design["coords"].items()},
         observed=design["observed"],
         weights=design["weights"],
+        counted=design.get("counted", False),
         unobserved=design.get("unobserved", ""),
         also_observed=tuple(design["also_observed"]),
         ragged=tuple(design["ragged"]),

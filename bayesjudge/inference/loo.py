@@ -3,7 +3,8 @@
 One observation is one answer (or whatever one count of the model's patterns represents), not a whole
 pattern: leaving out one of the ``n_r`` answers that show pattern r has importance weights ``1/p_r``, the
 same for all of them. So a pattern's answers share one elpd and one Pareto k, and the sums over
-observations are sums over patterns weighted by ``n_r``. Nothing grows with the number of rows.
+observations are sums over patterns weighted by ``n_r``. Nothing grows with the number of rows. Binomial and
+multinomial counts of answers are such patterns too, one for each outcome.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.inference.groups_read import require_checked
+from bayesjudge.inference.outcomes import OUTCOMES, by_outcome
 from bayesjudge.inference.sites import entry_labels
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ def loo(fit: Fit) -> ELPDDataLOO:
     ----------
     fit : Fit
         A fit with a log likelihood. Where ``fit.data.weights`` names counts, one observation is one of those
-        counted; otherwise one entry of the observed array.
+        counted, and where ``fit.data.counted`` one trial of a binomial or multinomial array; otherwise one entry of
+        the observed arrays.
 
     Returns
     -------
@@ -61,17 +64,24 @@ def loo(fit: Fit) -> ELPDDataLOO:
 def by_cell(fit: Fit) -> pd.DataFrame:
     """One row a cell where something was counted: ``cell, n``, and of one of its observations ``elpd, p, pareto_k``."""
     require_checked(fit, "leave-one-out")
-    data = fit.data
-    log_likelihood = fit.made[log_likelihood_of(fit)].to_dataset()[data.observed]
-    values = log_likelihood.transpose(..., "chain", "draw").to_numpy()
-    flat, cells = values.reshape(-1, *values.shape[-2:]), entry_labels(log_likelihood)
-    n = np.ones(len(flat), dtype=np.int64) if data.weights is None else np.asarray(data[data.weights]).reshape(-1)
+    cells, n, values = _observations(fit)
     counted = np.flatnonzero(n > 0)
-    found = [_leave_one_out(flat[k] / n[k]) for k in counted]
+    found = [_leave_one_out(values[k]) for k in counted]
     frame = pd.DataFrame(found, columns=["elpd", "p", "pareto_k"])
     frame.insert(0, "cell", [cells[k] for k in counted])
     frame.insert(1, "n", n[counted].astype(np.int64))
     return frame
+
+
+def _observations(fit: Fit) -> tuple[list[str], NDArray[np.int64], NDArray[np.float64]]:
+    """Cells, how many observations each holds, and the log likelihood of one of them, (cells, chains, draws)."""
+    data = fit.data
+    if OUTCOMES in fit.made.children:
+        return by_outcome(fit.made[OUTCOMES].to_dataset(), data)
+    found = fit.made[log_likelihood_of(fit)].to_dataset()[data.observed].transpose(..., "chain", "draw")
+    values = found.to_numpy().reshape(-1, *found.shape[-2:])
+    n = np.ones(len(values), dtype=np.int64) if data.weights is None else np.asarray(data[data.weights]).reshape(-1)
+    return entry_labels(found), n, values / np.maximum(n, 1)[:, None, None]
 
 
 def of_answers(fit: Fit, cells: pd.DataFrame) -> ELPDDataLOO:

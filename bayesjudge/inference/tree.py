@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from bayesjudge.inference.evaluation import at_draws, constrained
+from bayesjudge.inference.outcomes import OUTCOMES, outcome_group
 from bayesjudge.inference.prior_draws import prior_points
 from bayesjudge.inference.programs.density import Density
 from bayesjudge.model import Data, Model
@@ -82,6 +83,10 @@ def evaluated(
         "cell_log_likelihood": kept(found.log_likelihood),
         "log_prior": kept(found.log_prior),
     }
+    if found.outcomes:
+        # Numbers are those of any draw.
+        outcomes = {name: (n[0], p.reshape(chains, -1, *p.shape[1:])) for name, (n, p) in found.outcomes.items()}
+        groups[OUTCOMES] = outcome_group(outcomes, data, draw=keep)
     return {**groups, "posterior_predictive": kept(found.replicated)} if found.replicated else groups
 
 
@@ -191,6 +196,7 @@ def _design(data: Data) -> dict[str, Any]:
         **{name: {key: list(value) for key, value in part.items()} for name, part in names.items()},
         "observed": data.observed,
         "weights": data.weights,
+        "counted": data.counted,
         "unobserved": data.unobserved,
         "also_observed": list(data.also_observed),
         "ragged": list(data.ragged),

@@ -23,7 +23,7 @@ def loo_comparison(frame: pd.DataFrame) -> Figure:
     ----------
     frame : pandas.DataFrame
         Columns ``model, elpd_diff, diff_se, weight, bad_k`` (as in `bayesjudge.checks.ModelComparison`),
-        optionally ``judge``, which gets a panel each.
+        optionally ``judge``, which gets a panel each, and ``best``, a panel for the models compared with each.
 
     Returns
     -------
@@ -46,15 +46,18 @@ def loo_comparison(frame: pd.DataFrame) -> Figure:
     missing = [name for name in NEEDED if name not in frame.columns]
     if missing or frame.empty:
         raise UsageError(f"a comparison needs rows with columns {list(NEEDED)}; missing {missing}")
-    judges = list(dict.fromkeys(frame["judge"])) if "judge" in frame else [""]
-    parts = [frame[frame["judge"] == judge] if "judge" in frame else frame for judge in judges]
+    by = [name for name in ("judge", "best") if name in frame]
+    parts = [part for _, part in frame.groupby(by, sort=False)] if by else [frame]
+    judges = [part["judge"].iloc[0] if "judge" in part else "" for part in parts]
     figure = canvas(sum(len(part) * 0.3 + 0.55 for part in parts) + 0.3, width=8.4)
     ratios = [len(part) + 1 for part in parts]
     grid = figure.subplots(len(parts), 1, squeeze=False, height_ratios=ratios)[:, 0]
     for axes, judge, part in zip(grid, judges, parts, strict=True):
         _panel(axes, part)
-        axes.set_title(shorten(f"Judge {judge}", 44) if len(judges) > 1 else "")
-    footnote(figure, "difference of ELPD to the best model (higher is better), ± 2 standard errors")
+        axes.set_title(shorten(f"Judge {judge}", 44) if len(set(judges)) > 1 else "")
+    footnote(
+        figure, "difference of ELPD to the best model of the same observations (higher is better), ± 2 standard errors"
+    )
     return figure
 
 

@@ -165,9 +165,9 @@ def checks_section(answer: Comparison) -> Section:
             if frame["statistic"].value_counts().max() > MOST_UNITS:
                 caption += f" Of statistics with many units, the {MOST_UNITS} that the model predicts worst."
             figures.append(figure_of(predictive(frame, most=MOST_UNITS), caption, text[-1]))
-    if "comparison" in checks:
-        caption = "Leave-one-out comparison of the three poolings of the judge's errors."
-        figures.append(figure_of(loo_comparison(checks["comparison"]), caption, caption))
+    if "comparison" in checks and len(rows := checks["comparison"].dropna(subset="elpd_diff")):
+        caption = "Leave-one-out comparison of models of the same observations."
+        figures.append(figure_of(loo_comparison(rows), caption, caption))
     if "sensitivity" in checks:
         moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
         are = "is" if moved == 1 else "are"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import numpyro
 import pandas as pd
@@ -16,9 +17,11 @@ from numpyro import distributions as dist
 
 import bayesjudge as bj
 from bayesjudge.adapters import as_model
+from bayesjudge.checks import compare
 from bayesjudge.datasets import simulate_battles, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Laplace, fit
+from bayesjudge.inference.loo import by_cell
 from bayesjudge.model import Data, GenerativeModel
 from bayesjudge.simulation import sbc
 
@@ -57,6 +60,35 @@ def strengths(data: Any) -> None:
         numpyro.sample("wins", dist.Binomial(decided, logits=gap), obs=data["wins"])
 
 
+def taken_at_its_word(data: Any) -> None:
+    """The judge does not err."""
+    with numpyro.plate("system", data.size("system")):
+        theta = numpyro.sample("accuracy", dist.Beta(1, 1))
+        numpyro.sample("positives", dist.Binomial(data["n"], theta), obs=data["positives"])
+
+
+def both(data: Any, most: int | None = 300) -> None:
+    """Verdicts given labels, and verdicts without one."""
+    q1, q0 = (numpyro.sample(name, dist.Beta(4, 1)) for name in ("sensitivity", "specificity"))
+    with numpyro.plate("system", data.size("system")):
+        theta = numpyro.sample("accuracy", dist.Beta(1, 1))
+        p = theta * q1 + (1 - theta) * (1 - q0)
+        of_each = {
+            "unlabelled": jnp.stack([1 - p, p], -1),
+            "labelled": jnp.array([[q0, 1 - q0], [1 - q1, q1]]) * jnp.ones(data["labelled"].shape),
+        }
+        for name, rates in of_each.items():
+            counts = data[name]
+            one = dist.Multinomial(counts.sum(-1), rates, total_count_max=most).to_event(rates.ndim - 2)
+            axes = ("label", "verdict")[3 - counts.ndim :]
+            numpyro.sample(name, one, obs=counts, infer={"event_dims": axes})
+
+
+def endless(data: Any) -> None:
+    """The same without the largest total."""
+    both(data, most=None)
+
+
 @pytest.fixture(scope="module")
 def answer() -> bj.Comparison:
     return bj.accuracy(LOG.verdicts, models=["judge_error", validated_judge], **SHORT)
@@ -88,6 +120,43 @@ def test_it_has_rows_checks_ranks_a_page_and_json(answer: bj.Comparison, tmp_pat
     found = json.loads(answer.to_json())
     (manifest,) = (one for name, one in found["manifest"]["fits"].items() if label in name)
     assert manifest["options"]["function"] == f"{__name__}:validated_judge"
+
+
+def test_leave_one_out_leaves_out_an_answer() -> None:
+    """θ ~ Beta(1, 1): of k answers judged right among n, one is predicted with k/(n + 1)."""
+    one = fit(as_model(taken_at_its_word), LOG.verdicts, seed=1)
+    n, k = one.data["n"], one.data["positives"]
+    cells = by_cell(one).set_index("cell")
+    for system, total, right in zip(one.data.coords["system"], n, k, strict=True):
+        for word, count in (("counted", right), ("not counted", total - right)):
+            cell = cells.loc[f"positives | {system} | {word}"]
+            assert cell["n"] == count
+            # 1,000 draws of a rate known to 4 %: an error of some .002.
+            assert cell["elpd"] == pytest.approx(np.log(count / (total + 1)), abs=0.01)
+    assert one.loo().n_data_points == n.sum()
+
+
+def test_models_of_the_same_observations_are_compared(answer: bj.Comparison, tmp_path: Path) -> None:
+    alone = answer.checks["comparison"].set_index("model")
+    assert alone["elpd"].notna().all()
+    assert alone["elpd_diff"].isna().all()
+    assert alone["note"].str.endswith("no other model predicts the same observations").all()
+    assert "<svg" in answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    more = bj.accuracy(LOG.verdicts, models=["judge_error", validated_judge, taken_at_its_word, both], **SHORT)
+    table = more.checks["comparison"].set_index("model")
+    assert table["best"].tolist().count("") == 2, "judge_error and both observe labels too, each in its own way"
+    own = table.loc[["bayes:validated_judge", "bayes:taken_at_its_word"]]
+    assert own["weight"].sum() == pytest.approx(1)
+    assert "Leave-one-out comparison" in more.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(UsageError, match="models of the same observations only"):
+        compare([more.fits["bayes:validated_judge"], more.fits["bayes:both"]])
+
+
+def test_a_saved_fit_of_counts_leaves_out_the_same(answer: bj.Comparison, tmp_path: Path) -> None:
+    one = answer.fits["bayes:validated_judge"]
+    again = bj.load_fit(one.save(tmp_path / "fit.nc"))
+    assert again.data.counted
+    assert again.loo().elpd == pytest.approx(one.loo().elpd)
 
 
 def test_a_computed_accuracy_has_the_same_posterior(answer: bj.Comparison) -> None:
@@ -259,6 +328,7 @@ def test_a_factor_is_a_likelihood_whose_missing_checks_are_listed() -> None:
         (no_array, r"model 'no_array', called with the arrays: TypeError: no_array\(\) takes 0 positional"),
         (two_arrays, r"TypeError: two_arrays\(\) missing 1 required positional argument: 'more'"),
         (divided, "model 'divided', called with the arrays: ZeroDivisionError: division by zero"),
+        (endless, r"site 'unlabelled' of endless: .*, Multinomial\(\.\.\., total_count_max=300\)"),
         (of_five, r"'accuracy' of of_five lies in a plate 'system' of 5, and the table has 2: write numpyro.plate"),
         (strengths, "asks for the array 'pair', and the table has labelled"),
     ],

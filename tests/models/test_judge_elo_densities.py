@@ -62,7 +62,7 @@ def test_numpy_knows_at_draws_what_a_program_would(model: JudgeElo, judges: int)
     program = jax.jit(of_sites(model, data, replicate=False))
     for k, draw in enumerate((0, 2)):
         at = {name: value[draw] for name, value in values.items()}
-        _, likelihood, prior = program(jax.random.key(0), at, data.arrays)
+        _, likelihood, prior, _ = program(jax.random.key(0), at, data.arrays)
         np.testing.assert_allclose(found.log_likelihood["y"][k], likelihood["y"], rtol=1e-10)
         assert found.log_prior.keys() == prior.keys()
         for name, of in prior.items():  # a uniform one has the log density 0

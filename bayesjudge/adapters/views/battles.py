@@ -36,6 +36,7 @@ def _made(table: Any) -> Data:
         dims={**ARRAYS, **dict.fromkeys(patterns, ("pattern",))},
         coords={"system": counts.models, "pair": tuple(names), "pattern": tuple(range(3 * size))},
         observed="wins",
+        counted=True,
         units=dict(zip(counts.models, met.astype(int).tolist(), strict=True)),
     )
 

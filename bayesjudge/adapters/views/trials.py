@@ -31,6 +31,7 @@ def _made(table: Any) -> Data:
         dims=ARRAYS,
         coords={"item": counts.items, "judge": counts.judges, "outcome": OUTCOMES},
         observed="outcomes",
+        counted=True,
         facts={"most_trials": int(n.max())},
         units=dict(zip(counts.judges, (n > 0).sum(0).tolist(), strict=True)),
     )

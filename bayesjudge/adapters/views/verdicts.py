@@ -52,6 +52,7 @@ def _made(table: Any) -> Data:
             "pattern": tuple(range(len(answers.n))),
         },
         observed="positives",
+        counted=True,
         units=dict(zip(counts.models, found["n"].tolist(), strict=True)),
     )
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.effects import RATES, read_formula
 from bayesjudge.effects.formula import SYSTEM
@@ -183,14 +182,12 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     """Tables ``predictive``, ``comparison``, ``sensitivity`` and ``convergence``, in this order.
 
     Every table has columns ``judge`` and, but for the comparison, ``method``. The comparison is there when
-    other poolings were fitted.
+    other poolings or further models were fitted.
     """
-    tables = check_fits(fits.answering, fits.everything.values())
-    poolings = {fits.headline.model.label: fits.headline, **fits.alternatives}
-    compared = {"comparison": compare(poolings).frame} if fits.alternatives else {}
-    first = {"predictive": tables.pop("predictive")} if "predictive" in tables else {}
-    ordered = {**first, **compared, **tables}
-    return {name: table.assign(judge=fits.judge) for name, table in ordered.items()}
+    others = {**fits.alternatives, **{one.model.label: one for one in fits.more}}
+    compared = {fits.headline.model.label: fits.headline, **others} if others else {}
+    tables = check_fits(fits.answering, fits.everything.values(), compared=compared)
+    return {name: table.assign(judge=fits.judge) for name, table in tables.items()}
 
 
 POOLINGS: tuple[Pooling, ...] = ("partial", "shared", "specific")

@@ -139,7 +139,7 @@ def _answer(
         "features": feature_table(mine, model, single, found, prob=options.prob),
         **_held_out_tables(compared, model.label, options),
         **moved,
-        **check_fits(fits, fits),
+        **check_fits(fits, fits, compared={one.model.label: one for one in fits} if further else {}),
     }
     diagnostics = Estimates.concat(
         [

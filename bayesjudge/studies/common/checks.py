@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks import convergence, predictive_check, prior_sensitivity, unchecked
+from bayesjudge.checks import convergence, leave_one_out, predictive_check, prior_sensitivity, unchecked
 from bayesjudge.checks.predictive import FLAG_BELOW
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import Fit
 
 
-def check_fits(headline: Iterable[Fit], everything: Iterable[Fit]) -> dict[str, pd.DataFrame]:
+def check_fits(
+    headline: Iterable[Fit], everything: Iterable[Fit], *, compared: Mapping[str, Fit]
+) -> dict[str, pd.DataFrame]:
     """Tables ``predictive`` and ``sensitivity`` of the fits that answer, ``convergence`` of every fit.
 
+    ``comparison`` is the leave-one-out of those ``compared``, by label, that have what it takes.
     ``mixing`` has the ranks of the chains of the first that answers; ``unchecked`` (``check, reason``) is there where
     some check of one that answers cannot be made. Every table has a column ``method``.
     """
@@ -32,8 +35,10 @@ def check_fits(headline: Iterable[Fit], everything: Iterable[Fit]) -> dict[str, 
         for label, found in left_out.items()
         for check, reason in found.items()
     ]
+    lasting = {name: one for name, one in compared.items() if "leave-one-out" not in unchecked(one)}
     found = {
         "predictive": _stacked((one, predictive_check(one).frame) for one in checked("predictive")),
+        "comparison": leave_one_out(lasting) if lasting else None,
         "sensitivity": _stacked((one, prior_sensitivity(one).frame) for one in checked("sensitivity")),
         "convergence": _stacked((one, table.frame) for one, table in tables),
         "mixing": _stacked((one, table.ranks) for one, table in tables if one is answering[0]),

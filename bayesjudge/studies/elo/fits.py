@@ -41,10 +41,17 @@ class EloFits:
         covariates, `bradley_terry` that knows them too, with groups one whose strengths differ by them; where judges
         score, `judge_temperature`.
     judge_of: Whose scale each fit is on: a judge, or the empty string for people.
+    further: Whether models are among them that the question has not by itself.
     """
 
     fits: Mapping[str, Fit]
     judge_of: Mapping[str, str]
+    further: bool
+
+    @property
+    def predicting(self) -> Mapping[str, Fit]:
+        """Those of single observations; `judge_elo` observes estimates of strengths, all at once."""
+        return {label: one for label, one in self.fits.items() if not isinstance(one.model, JudgeElo)}
 
     @property
     def headline(self) -> Mapping[str, Fit]:
@@ -87,6 +94,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     return EloFits(
         fits=run_fits(jobs, executor=options.executor, workers=options.workers),
         judge_of={model.label: judge for judge, model in models},
+        further=bool(further),
     )
 
 

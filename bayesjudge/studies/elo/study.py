@@ -153,7 +153,10 @@ def _assemble(
     diagnostics = _diagnostics(counts, bayes, options)
     if not counts.clusters:
         estimates, diagnostics = (_as_independent(rows) for rows in (estimates, diagnostics))
-    checks = {**check_fits(fits.fits.values(), fits.fits.values()), **_tables(counts, fits, options)}
+    checks = {
+        **check_fits(fits.fits.values(), fits.fits.values(), compared=fits.predicting if fits.further else {}),
+        **_tables(counts, fits, options),
+    }
     return Comparison(
         question="elo",
         estimates=estimates,

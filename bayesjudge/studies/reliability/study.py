@@ -239,7 +239,7 @@ def _assemble(
     rows = Estimates.concat([*(one.estimates(prob=options.prob) for one in further), rows])
     estimates, diagnostics = arranged(rows.with_truth(options.truth) if options.truth else rows)
     tables = [own_tables(pair, point, prob=options.prob)]
-    tables += [check_fits(fits.values(), fits.values())] if fits else []
+    tables += [check_fits(fits.values(), fits.values(), compared=fits if further else {})] if fits else []
     checks, gates = stacked_tables(tables), {name: fit.gate for name, fit in fits.items()}
     gates |= pair.gates if isinstance(pair, Chosen) else {}
     return Comparison(
