@@ -127,9 +127,11 @@ def _outcomes(model: Any, tree: xr.DataTree, data: Data) -> xr.Dataset:
             log_p = tree["log_likelihood"][variable.name].transpose("chain", "draw", ...).to_numpy()
             found[variable.name] = (np.ones(log_p.shape[2:]), log_p)
             continue
-        total, p = op.dist_params(variable.owner)
+        parameters: Any = op.dist_params(variable.owner)
+        total, p = parameters
         p = pt.stack([1 - p, p], axis=-1) if isinstance(op, BinomialRV) else p
-        program: Any = pytensor.function(model.free_RVs, [total, pt.log(p)], on_unused_input="ignore")
+        log_p_of: Any = pt.log(p)
+        program: Any = pytensor.function(model.free_RVs, [total, log_p_of], on_unused_input="ignore")
         at = [program(*(draws[place] for draws in drawn)) for place in np.ndindex(drawn[0].shape[:2])]
         times = np.stack([at[0][0] - value, value], axis=-1) if isinstance(op, BinomialRV) else value
         log_p = np.stack([np.broadcast_to(one, times.shape) for _, one in at])

@@ -43,6 +43,29 @@ def to_elo(strength: Any) -> Any:
     return CENTRE + PER_LOGIT * strength
 
 
+def spectral_gap(first: Ints, second: Ints) -> float:
+    """How well the pairs of models that met link the models: 1 and more where all met all, or all met one; 0 in parts.
+
+    The second eigenvalue of the normalised Laplacian of the graph of pairs (Chung 1997, Spectral Graph Theory).
+
+    Examples
+    --------
+    >>> chain, one = np.arange(9), np.zeros(9, dtype=int)
+    >>> round(spectral_gap(chain, chain + 1), 2), round(spectral_gap(one, chain + 1), 2)
+    (0.06, 1.0)
+    >>> spectral_gap(np.array([0, 2]), np.array([1, 3]))
+    0.0
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import laplacian
+
+    named, code = np.unique(np.concatenate([first, second]), return_inverse=True)
+    ends = (code, np.roll(code, len(first)))
+    met = coo_array((np.ones(len(code)), ends), shape=(len(named), len(named))).toarray() > 0
+    gap = float(np.linalg.eigvalsh(laplacian(met.astype(float), normed=True))[1])
+    return gap if gap > TOLERANCE else 0.0
+
+
 def shown_pairs(elo: Floats) -> list[tuple[int, int]]:
     """Pairs of models whose difference has a row: all of them for up to 30 models, else neighbours.
 

@@ -21,6 +21,7 @@ from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.options import EloOptions
 from bayesjudge.report import Comparison, json_schema, render_page
 from bayesjudge.report.elo.headline import about_intervals
@@ -227,6 +228,10 @@ def by_prompt(pairs: Iterable[tuple[int, int]], *, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["item", "prompt", "model_a", "model_b", "human"])
 
 
+#: What the name of a method says of strengths that do not pool.
+_UNPOOLED = ", strength~LogNormal(7.46, 0.1)"
+
+
 @pytest.mark.parametrize("linked", ["in a chain", "all"])
 def test_the_prior_draws_no_models_together(linked: str) -> None:
     """Along a chain independent votes would say far less of far models than Hard-Elo's clustered errors do."""
@@ -234,9 +239,24 @@ def test_the_prior_draws_no_models_together(linked: str) -> None:
     answer = bj.elo(by_prompt(pairs, seed=1), engine="laplace")
     assert not [text for text in answer.warnings if "few pairs link the models" in text]
     rows = answer.estimates.where(estimand="elo").frame
-    width = (rows["upper"] - rows["lower"]).groupby([rows["method"], rows["unit"]]).first()
+    width = (rows["upper"] - rows["lower"]).groupby([rows["method"].str.replace(_UNPOOLED, ""), rows["unit"]]).first()
     # Draws that are only widened are 1.45 times as wide on average along the chain.
     assert (width["bayes:bradley_terry[human]"] / width["hard-elo"]).between(0.8, 1.3).all()
+
+
+def test_strengths_that_few_pairs_link_do_not_pool() -> None:
+    """Neighbours on the leaderboard differ by .27 logits, its ends by 3."""
+    rng, strength = np.random.default_rng(3), np.linspace(1.5, -1.5, 12)
+    won = rng.random((11, 40)) < 1 / (1 + np.exp(strength[1:] - strength[:-1]))[:, None]
+    rows = [(f"{k} {n}", f"m{k}", f"m{k + 1}", float(won[k, n])) for k, n in np.ndindex(won.shape)]
+    log = pd.DataFrame(rows, columns=["item", "model_a", "model_b", "human"])
+    for given, pools in (({}, False), ({"priors": {"strength": "Rayleigh(174)"}}, True)):
+        answer = bj.elo(log, engine="laplace", **given)
+        elo = answer.estimates.where(estimand="elo").frame.query("method.str.startswith('bayes')").set_index("unit")
+        truth = 1500 + PER_LOGIT * pd.Series(strength, [f"m{k}" for k in range(12)])[elo.index]
+        inside = truth.between(elo["lower"], elo["upper"])
+        assert inside.sum() <= 6 if pools else inside.all()
+        assert any("compared in few pairs, as in a chain" in text for text in answer.warnings) is not pools
 
 
 def test_models_that_the_prior_draws_together_are_named() -> None:

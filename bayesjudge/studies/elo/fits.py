@@ -11,11 +11,12 @@ import numpy as np
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, run_fits
-from bayesjudge.model import GivesElo, Model, lacks
+from bayesjudge.model import GenerativeModel, GivesElo, Model, lacks
 from bayesjudge.models.bradley_terry import BradleyTerry, why_not_by_group
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
+from bayesjudge.priors import Prior
 from bayesjudge.studies.common.methods import (
     Further,
     believing,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Models that answer by default, where the data allow them.
 OWN = ("judge_elo", "bradley_terry", "judge_temperature")
+#: Of the spread of strengths that do not pool: about 10 logits, as the penalty of Hard-Elo.
+UNPOOLED = Prior("LogNormal", (7.46, 0.1))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,7 +82,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales if alike]
         models += [(scale, BradleyTerry(judge=judge, by_group=True)) for scale, judge in scales if by_group]
     models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
-    models = [(scale, believing(model, options)) for scale, model in models]
+    models = [(scale, linked(believing(model, options), counts)) for scale, model in models]
     further = further_models(options, own=OWN, needs=GivesElo)
     models += [("", one.model) for one in further]
     if not models:
@@ -109,6 +112,16 @@ def joint_model(options: EloOptions) -> JudgeElo:
     """The model of people and judges together."""
     families = tuple(sorted(options.families.items()))
     return believing(JudgeElo(length_effect=options.length_effect, families=families), options)
+
+
+def linked[M: Model](model: M, counts: BattleCounts) -> M:
+    """The model, whose strengths do not pool where few pairs link what it compares, unless their prior was given."""
+    few = (isinstance(model, BradleyTerry) and counts.few_pairs(model.judge)) or (
+        isinstance(model, JudgeElo) and counts.few_pairs(every=True)
+    )
+    if not (few and isinstance(model, GenerativeModel)) or "strength" in dict(model.given):
+        return model
+    return model.with_priors({"strength": UNPOOLED})
 
 
 def _temperatures(counts: BattleCounts) -> list[tuple[str, JudgeTemperature]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
+from bayesjudge.models.common.davidson import STRENGTH
 from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
+from bayesjudge.studies.elo.fits import UNPOOLED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +44,7 @@ def elo_warnings(
         *_scale(counts),
         *_without_votes(counts),
         *_penalised(estimates),
+        *_few_pairs(fits),
         *_drawn_together(estimates),
         *_judges(diagnostics),
         *_slopes(counts, diagnostics),
@@ -95,13 +99,28 @@ def _penalised(estimates: Estimates) -> list[str]:
     ]
 
 
+def _few_pairs(fits: Mapping[str, Fit]) -> list[str]:
+    """Where strengths do not pool because few pairs link the models."""
+    if not any(("strength", UNPOOLED) in getattr(one.model, "given", ()) for one in fits.values()):
+        return []
+    wide = (
+        "models are compared in few pairs, as in a chain: those that meet are then often similar, which says little of "
+        "how far apart any two are. Strengths therefore do not pool (a wide prior, of 10 logits), and intervals rest "
+        f"on these battles alone: have more pairs compared, or pool them with --prior 'strength={STRENGTH.default}'"
+    )
+    return [wide]
+
+
 def _drawn_together(estimates: Estimates) -> list[str]:
     """Where the prior of strengths moves models past Hard-Elo's interval on the same votes."""
     rows = estimates.where(estimand="elo", group="").frame
     found = []
     for judge in map(str, dict.fromkeys(rows["judge"])):
-        hard = rows[(rows["judge"] == judge) & (rows["method"] == "hard-elo")]
-        same = rows[(rows["judge"] == judge) & (rows["method"] == f"bayes:bradley_terry[{judge or 'human'}]")]
+        own = rf"bayes:bradley_terry\[{re.escape(judge or 'human')}(, \w+~[^\]]*)*\](\[independent\])?"
+        hard, same = (
+            rows[(rows["judge"] == judge) & rows["method"].str.fullmatch(name)]
+            for name in (r"hard-elo(\[independent\])?", own)
+        )
         both = hard[~hard["note"].str.contains("only the penalty")].merge(same[["unit", "point"]], on="unit")
         away = {
             str(row["unit"]): row["point_y"] - row["point_x"]

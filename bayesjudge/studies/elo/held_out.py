@@ -22,7 +22,7 @@ from bayesjudge.inference import run_jobs
 from bayesjudge.inference.gate import MOST_PARETO_K
 from bayesjudge.options import EloOptions
 from bayesjudge.report.elo.headline import named_methods
-from bayesjudge.studies.elo.fits import joint_model
+from bayesjudge.studies.elo.fits import joint_model, linked
 
 if TYPE_CHECKING:
     from bayesjudge.models.judge_elo import Prediction
@@ -73,16 +73,16 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
     """
     chosen = _choose(counts, models)
     references, messages = _references(counts, chosen, options)
+    model = linked(joint_model(options), counts)
     # The fits to all votes are made once in a job, so that jobs of many models are the cheaper.
     size = -(-len(chosen) // options.workers) if options.executor is None else MODELS_OF_A_JOB
     jobs = [
-        partial(joint_model(options).held_out, counts, chosen[k : k + size], seed=options.seed)
-        for k in range(0, len(chosen), size)
+        partial(model.held_out, counts, chosen[k : k + size], seed=options.seed) for k in range(0, len(chosen), size)
     ]
     made = run_jobs(jobs, executor=options.executor, workers=options.workers)
     predictions = [one for part in made for one in part]
     truth = _truth(references)
-    parts = [_rows(chosen, predictions, truth, options)]
+    parts = [_rows(model.label, chosen, predictions, truth, options)]
     for held in references:
         for kind, on, normalised in CONFORMAL:
             table = conformal(held, kind=kind, on=on, normalised=normalised, prob=options.prob, seed=options.seed)
@@ -124,9 +124,13 @@ def _references(
 
 
 def _rows(
-    chosen: Sequence[str], predictions: Sequence[Prediction | str], truth: Mapping[str, float], options: EloOptions
+    label: str,
+    chosen: Sequence[str],
+    predictions: Sequence[Prediction | str],
+    truth: Mapping[str, float],
+    options: EloOptions,
 ) -> Estimates:
-    label, rows = joint_model(options).label, []
+    rows = []
     for name, one in zip(chosen, predictions, strict=True):
         row = {
             "estimand": ESTIMAND,
