@@ -1,20 +1,17 @@
 """Figures: each a function from results to a `matplotlib.figure.Figure`, and `to_svg` for the page."""
 
 from bayesjudge.plots.audit import consistency_dots, sensitivity_curves, trust_map, trust_scores
-from bayesjudge.plots.calibration import reliability_diagram
 from bayesjudge.plots.coverage import coverage_curves, coverage_points
-from bayesjudge.plots.export import to_svg
 from bayesjudge.plots.forest import forest
-from bayesjudge.plots.held_out import held_out_intervals, residuals_by_strength
+from bayesjudge.plots.held_out import held_out_intervals, reliability_diagram, residuals_by_strength
 from bayesjudge.plots.judge_quality import judge_quality, youden
-from bayesjudge.plots.loo import loo_comparison
 from bayesjudge.plots.matrices import error_correlation_matrix, preference_matrix, rank_probabilities
-from bayesjudge.plots.mixing import rank_traces
-from bayesjudge.plots.predictive import predictive
+from bayesjudge.plots.predictive import loo_comparison, predictive
+from bayesjudge.plots.ranks import rank_ecdfs, rank_traces, shrinkage
 from bayesjudge.plots.reliability_curves import reliability_curves
 from bayesjudge.plots.repeated import category_flips, flip_bars, gap_scatter, slopegraphs, variance_layers
 from bayesjudge.plots.ridge import ridge
-from bayesjudge.plots.simulated_ranks import rank_ecdfs, shrinkage
+from bayesjudge.plots.theme import to_svg
 
 __all__ = [
     "category_flips",

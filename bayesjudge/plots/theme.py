@@ -1,18 +1,22 @@
-"""One look for every figure, whatever matplotlib settings the caller has."""
+"""One look for every figure, whatever settings of matplotlib the caller has, and its SVG: equal figures, equal text."""
 
 from __future__ import annotations
 
 import functools
+import io
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER
+from bayesjudge.text import visible
 
 #: Width of a figure in inches: the column of the page, where the sizes below are true.
 WIDTH = 9.6
@@ -167,3 +171,52 @@ def grid_of(count: int, columns: int) -> tuple[int, int]:
 def legend_columns(names: Sequence[str]) -> int:
     """How many entries of a legend fit side by side across a figure."""
     return max(1, int(145 // (max((len(name) for name in names), default=1) + 7)))
+
+
+_SVG: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "bayesjudge",
+    "text.parse_math": False,
+    # The font that comes with matplotlib: a figure is then the same on every machine, and ten are not looked for.
+    "font.sans-serif": ["DejaVu Sans"],
+}
+_ID = re.compile(r'(id="|url\(#|href="#)([a-z][0-9a-f]{10})(?=[")])')
+_NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
+
+
+def to_svg(figure: Figure) -> str:
+    """Draw a figure as SVG.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Any figure.
+
+    Returns
+    -------
+    str
+        One ``<svg>`` element without date, version or outside reference; words are escaped text in a
+        sans-serif font.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> to_svg(Figure(figsize=(1, 1))).startswith("<svg")
+    True
+    """
+    buffer, before, dpi = io.StringIO(), figure.canvas, figure.dpi
+    with mpl.rc_context(_SVG), warnings.catch_warnings():
+        # The reader's browser has the glyphs that the font used here for measuring may lack.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        try:
+            # `savefig` draws a figure twice where it has a layout, which one drawing does as it goes.
+            FigureCanvasSVG(figure).print_svg(buffer, metadata=_NO_METADATA)  # type: ignore[no-untyped-call]
+        finally:
+            figure.set_canvas(before)
+            figure.dpi = dpi
+    # Figures are drawn without tabs or the like, so that any of them came with somebody's name.
+    text = visible(buffer.getvalue())
+    # The layout's last bits differ from run to run, and matplotlib's ids are digests of them.
+    ids: dict[str, str] = {}
+    text = _ID.sub(lambda found: found[1] + ids.setdefault(found[2], f"{found[2][0]}{len(ids)}"), text)
+    return re.sub(r"[ \t]+$", "", text[text.index("<svg") :], flags=re.MULTILINE)

@@ -23,8 +23,8 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots.intervals import limits_of
 from bayesjudge.plots.judge_quality import spread
-from bayesjudge.plots.mixing import sample_quantiles
 from bayesjudge.plots.palette import BASELINE, BAYES, NAMED, styles
+from bayesjudge.plots.ranks import sample_quantiles
 from bayesjudge.plots.theme import short_names
 
 METHODS = ("bayes:x[partial]", "naive", "ppi++")
