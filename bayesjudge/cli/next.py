@@ -142,7 +142,7 @@ def run_trials(
 
 def label_sheet(verdicts: Verdicts, *, n: int | None, unsure: bool, seed: int) -> pd.DataFrame:
     """One row an answer to label: ``item, model, question, answer, label`` (empty) and, if any, its probability."""
-    from bayesjudge.planning.labels.drawing import draw_items
+    from bayesjudge.planning.labels.sampling import draw_items
     from bayesjudge.readers.questions import QUESTION
 
     # All answers of a model to one question are labelled together; a topic has too many.

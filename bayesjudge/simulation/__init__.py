@@ -1,8 +1,8 @@
 """Simulation studies: calibration of a model against its own simulator, and coverage of intervals."""
 
 from bayesjudge.baselines.common.intervals import clopper_pearson
-from bayesjudge.simulation.calibration.data_quantities import data_quantities
 from bayesjudge.simulation.calibration.ranks import Calibration
+from bayesjudge.simulation.calibration.replicates import data_quantities
 from bayesjudge.simulation.calibration.sbc import sbc
 from bayesjudge.simulation.calibration.score import score_check
 from bayesjudge.simulation.intervals.clustered import clustered_bounds, clustered_tails

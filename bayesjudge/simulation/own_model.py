@@ -11,8 +11,8 @@ from bayesjudge.adapters import as_model
 from bayesjudge.checks import prior_predictive
 from bayesjudge.report.page import Figure, Page, Section, Table
 from bayesjudge.report.writing import render_excerpt, write_page
-from bayesjudge.simulation.calibration.data_quantities import data_quantities
 from bayesjudge.simulation.calibration.ranks import Calibration, RankTest
+from bayesjudge.simulation.calibration.replicates import data_quantities
 from bayesjudge.simulation.calibration.sbc import sbc
 from bayesjudge.simulation.intervals.coverage import Coverage, coverage
 from bayesjudge.simulation.intervals.prior_cells import prior_cell

@@ -11,7 +11,7 @@ import pytest
 import statsmodels.api as sm
 
 from bayesjudge.baselines.elo import elo_baselines, fit_human, judge_diagnostics, temperature
-from bayesjudge.baselines.elo.cluster_effects import cluster_effects
+from bayesjudge.baselines.elo.leaderboard import cluster_effects
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.estimates import Estimates
 from bayesjudge.maths.bradley_terry import PER_LOGIT

@@ -19,7 +19,7 @@ from commands import run
 from bayesjudge.cli import main
 from bayesjudge.cli.next import label_sheet
 from bayesjudge.errors import UsageError
-from bayesjudge.planning.labels.drawing import draw_items
+from bayesjudge.planning.labels.sampling import draw_items
 from bayesjudge.readers import read_verdicts
 from bayesjudge.readers.texts import text_at
 from bayesjudge.tables import Verdicts

@@ -7,7 +7,7 @@ import pytest
 
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.planning.labels.half_width import labels_for_half_width
+from bayesjudge.planning.labels.sampling import labels_for_half_width
 from bayesjudge.studies.accuracy import accuracy
 
 

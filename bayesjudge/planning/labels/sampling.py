@@ -6,13 +6,18 @@ probabilities π keep every weighted estimate unbiased whatever the model (Horvi
 variance of a corrected prediction, ``Σ (1/π_i − 1) e_i²``, is least for π proportional to the expected size
 of its errors e (Neyman allocation; Zrnic & Candès 2024, *Active statistical inference*, arXiv 2403.03208).
 A share of uniform sampling bounds the weights where the model is sure and wrong.
+
+Before anything is fitted items are drawn from a table of verdicts, evenly or by how far its votes differ.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
@@ -114,3 +119,78 @@ def _systematic(inclusion: Array, size: int, rng: np.random.Generator) -> NDArra
     # The last edge is the size up to rounding, and every point must lie below it.
     points = np.minimum(rng.random() + np.arange(size), edges[-1] - 1e-9)
     return np.asarray(order[np.searchsorted(edges, points, side="right")])
+
+
+#: Draws of each answer's probability of being right that a choice by disagreement rests on.
+DRAWS = 200
+
+
+def draw_items(
+    verdicts: pd.DataFrame, *, size: int, unit: str = "item", unsure: bool = False, seed: int = 0
+) -> pd.DataFrame:
+    """Items of which no answer is labelled, in random order, so that the first of them are a random sample too.
+
+    verdicts: ``item, model, judge, verdict, label`` as in `bayesjudge.tables.Verdicts`, and the column ``unit``.
+    seed: Equal seeds give equal items, in whatever order the rows are.
+
+    Returns: ``unit`` and, where items are not drawn evenly, ``label_probability``.
+    """
+    labelled = verdicts["label"].notna().groupby(verdicts[unit]).any()
+    items = labelled.index[~labelled].sort_values()
+    if not len(items):
+        raise UsageError("every item has a label already")
+    if not 1 <= size <= len(items):
+        raise UsageError(f"the number of items must be 1 to {len(items)}, those without a label, not {size}")
+    rng = np.random.default_rng(seed)
+    if not unsure:
+        return pd.DataFrame({unit: items[rng.permutation(len(items))[:size]]})
+    if labelled.any():
+        raise UsageError(
+            "some answers are labelled already, with probabilities that are not known: further items can only be "
+            "drawn evenly"
+        )
+    drawn = sample_labels(_probabilities(verdicts, unit, rng), size=size, seed=seed)
+    chosen = rng.permutation(drawn.chosen)
+    return pd.DataFrame({unit: items[chosen], "label_probability": drawn.inclusion[chosen]})
+
+
+def _probabilities(verdicts: pd.DataFrame, unit: str, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draws (D, I, M) of P(right) of each answer by its votes alone, from the posterior under Jeffreys' prior."""
+    votes = verdicts[verdicts["verdict"].notna()]
+    right = votes["verdict"].astype(float).groupby([votes[unit], votes["model"]]).agg(["sum", "count"])
+    if (right["count"] < 2).all():
+        raise UsageError("every answer has one verdict, which does not show where judges are unsure; draw evenly")
+    yes, n = (right[name].unstack().sort_index().to_numpy(dtype=float) for name in ("sum", "count"))  # noqa: PD010 - no values to aggregate
+    found = rng.beta(0.5 + np.nan_to_num(yes), 0.5 + np.nan_to_num(n - yes), size=(DRAWS, *n.shape))
+    return np.where(np.isnan(n), np.nan, found)
+
+
+def labels_for_half_width(
+    wanted: float, *, now: float, labelled: int, answers: int, accuracy: float, prob: float = 0.95
+) -> int:
+    """Labels in all, from the half width that some labels gave.
+
+    With n of N answers labelled, the variance of a corrected accuracy is that of N labels, p(1 − p)/N, and
+    c (1/n − 1/N) for what the judge does not say of the unlabelled (two-phase sampling); c is solved for from
+    the half width there is. Where N labels are too few, the number is that of labelled answers needed.
+
+    wanted, now: Half widths: the one to reach, and that of the interval with ``labelled`` labels.
+    labelled, answers: n, at least 1, and N.
+    accuracy: p, between 0 and 1.
+
+    References
+    ----------
+    Cochran, Sampling Techniques (1977), chapter 12: double sampling.
+    """
+    if not 1 <= labelled <= answers:
+        raise UsageError(f"{labelled} labels of {answers} answers: at least one, and not more than there are")
+    z2 = NormalDist().inv_cdf(0.5 + prob / 2) ** 2
+    # An accuracy of 0 or 1 so far is no certainty: as if one more answer were of the other kind.
+    p = min(max(accuracy, 1 / (answers + 2)), 1 - 1 / (answers + 2))
+    least = z2 * p * (1 - p) / answers
+    if least >= wanted**2:
+        return math.ceil(z2 * p * (1 - p) / wanted**2)
+    if labelled == answers:
+        return answers
+    c = max(now**2 - least, 0.0) / (1 / labelled - 1 / answers)
+    return labelled if c == 0 else math.ceil(1 / ((wanted**2 - least) / c + 1 / answers))

@@ -15,15 +15,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesjudge.adapters.baseline import taken_as_baseline
 from bayesjudge.baseline import QuestionName, chosen_baselines
+from bayesjudge.baselines import accuracy_baselines
+from bayesjudge.baselines.common.intervals import clopper_pearson
+from bayesjudge.baselines.elo import elo_baselines, temperature
+from bayesjudge.baselines.panel import panel_baselines
+from bayesjudge.baselines.reliability import score_baselines, trial_baselines
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import POPULATIONS, Estimates
 from bayesjudge.inference import Hmc
 from bayesjudge.model import find_model
 from bayesjudge.options import AccuracyOptions, EloOptions, QuestionOptions, ReliabilityOptions
 from bayesjudge.simulation import Cell, prior_cell
-from bayesjudge.simulation.sweeps import baselines, prior_worlds, worlds
+from bayesjudge.simulation.sweeps import prior_worlds, worlds
 
 if TYPE_CHECKING:
     from bayesjudge.model import Data, Model
@@ -107,6 +114,55 @@ def _models(*names: str) -> Callable[[], tuple[Model, ...]]:
     return lambda: tuple(find_model(name)() for name in names)
 
 
+def _accuracy(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """All methods for one judge."""
+    return accuracy_baselines(counts, "judge", bootstrap=1000, prob=prob, seed=seed)
+
+
+def _panel(votes: Any, *, prob: float, seed: int) -> Estimates:
+    """All methods for several judges, of both populations."""
+    return Estimates.concat(
+        [panel_baselines(votes, prob=prob, seed=seed, bootstrap=0, population=population) for population in POPULATIONS]
+    )
+
+
+def _elo(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """Hard-Elo by people's votes."""
+    # By a judge's verdicts it is another quantity: what that judge prefers.
+    return elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000).where(judge="")
+
+
+def _soft_elo(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """Soft-Elo by a judge's scores, and its temperature."""
+    # Asked for by name it is refused where a log's temperature is not above 0; so it has no row there.
+    elo = elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000).where(method="soft-elo")
+    return Estimates.concat([elo, temperature(counts, "j0", prob=prob, seed=seed)])
+
+
+def _trials(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """Plug-in figures with bootstrap intervals."""
+    return trial_baselines(counts, prob=prob, seed=seed, bootstrap=1000).estimates
+
+
+def _scores(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """Analysis of variance."""
+    return score_baselines(counts, prob=prob, seed=seed).estimates
+
+
+def _verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
+    """What the verified pairs say of the others if verdicts are all alike: their share, Clopper–Pearson."""
+    category = pairs.frame["category"].to_numpy()
+    parts = {"unverified": pairs.verified, **{one: pairs.verified & (category == one) for one in np.unique(category)}}
+    rows = []
+    for name, mine in parts.items():
+        agreed, verified = int(pairs.agrees[mine].sum()), int(mine.sum())
+        low, high = clopper_pearson(agreed, verified, prob=prob)
+        point = agreed / verified if verified else np.nan
+        fixed = {"estimand": "consistency", "unit": name, "method": "verified share", "prob": prob, "n": verified}
+        rows.append({**fixed, "point": point, "lower": low, "upper": high})
+    return Estimates.from_rows(rows)
+
+
 _ANSWERS_OF_PRIOR = "labelled items of 300, models and judge drawn from the prior"
 _DECISIONS_OF_PRIOR = "verified pairs of 300, effects drawn from the prior"
 _LABELS_OF_PRIOR = "labelled items, labels drawn from the prior"
@@ -123,7 +179,7 @@ SWEEPS: Mapping[str, Sweep] = {
             *_cells(_ANSWERS_OF_PRIOR, (40, 150), prior_worlds.accuracy),
         ),
         models=_models("judge_error"),
-        baselines=baselines.accuracy,
+        baselines=_accuracy,
         estimands=("difference", "accuracy"),
         sampling=_CAREFUL,
         from_prior=(_ANSWERS_OF_PRIOR,),
@@ -134,7 +190,7 @@ SWEEPS: Mapping[str, Sweep] = {
             *_cells(_LABELS_OF_PRIOR, (20, 100), prior_worlds.panel),
         ),
         models=_models("judge_panel"),
-        baselines=baselines.panel,
+        baselines=_panel,
         from_prior=(_LABELS_OF_PRIOR,),
         estimands=("difference", "accuracy", "difference (these items)", "accuracy (these items)"),
     ),
@@ -145,14 +201,14 @@ SWEEPS: Mapping[str, Sweep] = {
             *_cells(_LEAGUES_OF_PRIOR, (100, 1000), prior_worlds.league),
         ),
         models=_models("bradley_terry"),
-        baselines=baselines.elo,
+        baselines=_elo,
         estimands=("difference", "elo"),
         from_prior=(_LEAGUES_OF_PRIOR,),
     ),
     "judge-elo": Sweep(
         cells=_cells(_JUDGED_OF_PRIOR, (100, 300, 1000, 3000), prior_worlds.judged),
         models=_models("judge_elo"),
-        baselines=baselines.elo,
+        baselines=_elo,
         from_prior=(_JUDGED_OF_PRIOR,),
         estimands=("difference", "elo", "deviation", "effect"),
     ),
@@ -162,7 +218,7 @@ SWEEPS: Mapping[str, Sweep] = {
             *_cells(_TEMPERATURES_OF_PRIOR, (100, 300, 1000), prior_worlds.graded),
         ),
         models=_models("judge_temperature"),
-        baselines=baselines.soft_elo,
+        baselines=_soft_elo,
         estimands=("beta", "elo"),
         from_prior=(_TEMPERATURES_OF_PRIOR,),
     ),
@@ -172,7 +228,7 @@ SWEEPS: Mapping[str, Sweep] = {
             *_cells(_JUDGES_OF_PRIOR, (3, 10), prior_worlds.trials),
         ),
         models=_models("repeated_trials"),
-        baselines=baselines.trials,
+        baselines=_trials,
         estimands=None,
         sampling=_AS_COMMANDS,
         from_prior=(_JUDGES_OF_PRIOR,),
@@ -180,7 +236,7 @@ SWEEPS: Mapping[str, Sweep] = {
     "scores": Sweep(
         cells=_cells("trials, two judges of 30 responses", (2, 5, 10), worlds.scores),
         models=_models("pointwise_scores"),
-        baselines=baselines.scores,
+        baselines=_scores,
         estimands=("icc", "within_share", "score_sd", "mean_score", "icc[judges]"),
     ),
     "audit": Sweep(
@@ -190,7 +246,7 @@ SWEEPS: Mapping[str, Sweep] = {
             *_cells(_DECISIONS_OF_PRIOR, (30, 120), prior_worlds.audit),
         ),
         models=_models("verdict_agreement"),
-        baselines=baselines.verified_share,
+        baselines=_verified_share,
         estimands=("consistency",),
         from_prior=(_DECISIONS_OF_PRIOR,),
     ),

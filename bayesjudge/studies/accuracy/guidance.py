@@ -15,7 +15,7 @@ from bayesjudge.baselines.accuracy.rogan_gladen import shared_bias
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.effects.screen import LEVEL
 from bayesjudge.estimates import Estimates, Population, estimand_of
-from bayesjudge.planning.labels.half_width import labels_for_half_width
+from bayesjudge.planning.labels.sampling import labels_for_half_width
 from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.report.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
 from bayesjudge.studies.accuracy.chosen import looks_chosen

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.elo import METHODS, elo_baselines
-from bayesjudge.baselines.elo.cluster_effects import cluster_effects
 from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_table
+from bayesjudge.baselines.elo.leaderboard import cluster_effects
 from bayesjudge.baselines.elo.targets import HARD
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
