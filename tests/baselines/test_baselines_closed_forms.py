@@ -103,7 +103,7 @@ def test_eif_variance_and_orthogonality(item_counts):
 def test_naive_and_labelled_variances(item_counts):
     evidence, label, v = evidence_of(item_counts)
     assert np.allclose(np.diag(covariance(estimators.naive_influence(evidence, 0), evidence)), v[60:].var(0) / 240)
-    found = np.diag(covariance(estimators.labelled_influence(evidence, 1), evidence))
+    found = np.diag(covariance(estimators.LABELLED.influence(evidence, 1), evidence))
     assert np.allclose(found, label[:60].var(0, ddof=1) / 60, rtol=ROUNDING)
 
 

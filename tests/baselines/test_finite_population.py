@@ -108,7 +108,7 @@ def test_correction_between_models_is_the_product_of_their_weights(item_counts, 
     runs[:4] = 1
     counts = item_counts(label, rng.integers(0, 2, (40, 2)) * runs, runs=runs)
     evidence = Evidence.from_patterns(counts.items["judge"])
-    influence = estimators.labelled_influence(evidence, 0)
+    influence = estimators.LABELLED.influence(evidence, 0)
     n, size = evidence.plain.labelled[0], evidence.plain.total[0]
     weights = evidence.labelled / n - (evidence.labelled + evidence.unlabelled) / size
     both = evidence.labelled.prod(axis=1)

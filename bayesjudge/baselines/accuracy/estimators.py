@@ -16,6 +16,7 @@ Reference: Chen et al. 2026, arXiv 2601.05420.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -58,12 +59,6 @@ def naive_cautions(moments: Moments) -> list[str]:
     return texts(len(labelled_only), [(labelled_only, "no unlabelled item: verdicts on the labelled ones")])
 
 
-def labelled_influence(evidence: Evidence, ddof: int) -> Array:
-    """``(y − ȳ)/n_L`` on the labelled items."""
-    scale = mean_scale(evidence, evidence.labelled, ddof)
-    return evidence.labelled * (evidence.y - evidence.plain.mean_y) * scale
-
-
 def labelled_reasons(moments: Moments) -> list[str]:
     """Undefined without a label."""
     return texts(moments.labelled.shape[1], [(moments.labelled[0] == 0, "no labelled item")])
@@ -75,12 +70,6 @@ def tuned(moments: Moments) -> Array:
     # Of one test item no variance is known, and it could move the labelled mean by little.
     best = ratio(moments.covariance, np.where((room > 0) & (moments.unlabelled != 1), room, 0.0))
     return np.clip(np.where(np.isnan(best), 0.0, best), 0.0, 1.0)
-
-
-def rectified(moments: Moments, lam: Array) -> Array:
-    """``ȳ_L + λ(v̄_U − v̄_L)`` (B, M); the labelled mean where λ is 0."""
-    shift = np.where(lam == 0, 0.0, lam * (moments.mean_v_unlabelled - moments.mean_v_labelled))
-    return moments.mean_y + shift
 
 
 def _no_label_or_test(moments: Moments) -> list[str]:
@@ -98,7 +87,7 @@ def with_lambda(
     reasons: Callable[[Moments], list[str]] = labelled_reasons,
     cautions: Callable[[Moments], list[str]] = no_notes,
 ) -> Estimator:
-    """Estimator ``ȳ_L + λ(v̄_U − v̄_L)`` for one way to choose λ.
+    """Estimator ``ȳ_L + λ(v̄_U − v̄_L)`` for one way to choose λ; the labelled mean where λ is 0.
 
     On these items the estimate is the same; its error is that of ``y − bv`` with ``b = λ/(1 − f)``.
     """
@@ -116,7 +105,9 @@ def with_lambda(
         return residual_covariance(residual_influence(evidence, ddof, slope), evidence)
 
     def point(moments: Moments) -> Array:
-        return rectified(moments, lam_of(moments))
+        lam = lam_of(moments)
+        shift = np.where(lam == 0, 0.0, lam * (moments.mean_v_unlabelled - moments.mean_v_labelled))
+        return moments.mean_y + shift
 
     finite = Finite(point=lambda evidence: point(evidence.plain)[0], covariance=finite_covariance)
     return Estimator(point=point, influence=influence, reasons=reasons, cautions=cautions, finite=finite)
@@ -170,16 +161,9 @@ NAIVE = Estimator(
     ),
 )
 
-LABELLED = Estimator(
-    point=lambda moments: moments.mean_y,
-    influence=labelled_influence,
-    reasons=labelled_reasons,
-    items=lambda evidence: evidence.labelled,
-    # On these items the finite-population correction of a sample mean (Cochran 1977, eq. 2.14).
-    finite=Finite(
-        point=lambda evidence: evidence.plain.mean_y[0],
-        covariance=lambda evidence, ddof: residual_covariance(labelled_influence(evidence, ddof), evidence),
-    ),
+# λ = 0 on these items is the finite-population correction of a sample mean (Cochran 1977, eq. 2.14).
+LABELLED = replace(
+    with_lambda(lambda moments: np.zeros_like(moments.labelled)), items=lambda evidence: evidence.labelled
 )
 
 PPI = with_lambda(lambda moments: np.ones_like(moments.labelled), _no_label_or_test)
