@@ -165,13 +165,10 @@ def curve_frame(curve: StratumCurve, prob: float) -> pd.DataFrame:
     return pd.DataFrame({"trials": np.arange(1, len(n) + 1), **limits, "items": curve.items})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tier:
-    """A recommended number of trials and the share of right majorities that the paper reports for it."""
-
-    name: str
-    trials: int
-    promised: float
+#: Recommended numbers of trials, and the share of right majorities that the paper reports for them. Section 6.4
+#: recommends 10, 20 and 50; sections 6.2 and 5.9 report .95 at 11 trials and .97 at 20, and 50 are the paper's own
+#: reference, which agrees with itself.
+TIERS = (("minimum", 10, 0.95), ("standard", 20, 0.97), ("high stakes", 50, 1.0))
 
 
 def check_tiers(curves: pd.DataFrame) -> pd.DataFrame:
@@ -183,35 +180,19 @@ def check_tiers(curves: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["judge", "group", "stratum"]
     rows = [
-        {
-            **dict(zip(keys, key, strict=True)),
-            "tier": tier.name,
-            "trials": tier.trials,
-            "promised": tier.promised,
-            **_bought(part, tier),
-        }
+        (*key, name, trials, promised, *_bought(part, trials, promised))
         for key, part in curves.groupby(keys, sort=False)
-        for tier in TIERS
+        for name, trials, promised in TIERS
     ]
-    names = [*keys, "tier", "trials", "promised", "point", "lower", "upper", "verdict"]
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns=[*keys, "tier", "trials", "promised", "point", "lower", "upper", "verdict"])
 
 
-def _bought(curve: pd.DataFrame, tier: Tier) -> dict[str, object]:
-    """The curve at the tier's trials, or at the most below them where a curve has gaps."""
-    if curve["trials"].max() < tier.trials:
-        return {"point": np.nan, "lower": np.nan, "upper": np.nan, "verdict": "too few trials"}
-    at = curve[curve["trials"] <= tier.trials].sort_values("trials").iloc[-1]
+def _bought(curve: pd.DataFrame, trials: int, promised: float) -> tuple[float, float, float, str]:
+    """The curve at so many trials, or at the most below them where a curve has gaps, and the verdict."""
+    if curve["trials"].max() < trials:
+        return np.nan, np.nan, np.nan, "too few trials"
+    at = curve[curve["trials"] <= trials].sort_values("trials").iloc[-1]
     # A mean of probabilities that are exactly 1 may miss it by rounding.
-    promised = tier.promised - 1e-9
-    verdict = "holds" if at["lower"] >= promised else "does not hold" if at["upper"] < promised else "undecided"
-    return {"point": at["point"], "lower": at["lower"], "upper": at["upper"], "verdict": verdict}
-
-
-#: Section 6.4 recommends 10, 20 and 50 trials; sections 6.2 and 5.9 report .95 at 11 trials and .97 at 20,
-#: and 50 are the paper's own reference, which agrees with itself.
-TIERS = (
-    Tier(name="minimum", trials=10, promised=0.95),
-    Tier(name="standard", trials=20, promised=0.97),
-    Tier(name="high stakes", trials=50, promised=1.0),
-)
+    least = promised - 1e-9
+    verdict = "holds" if at["lower"] >= least else "does not hold" if at["upper"] < least else "undecided"
+    return at["point"], at["lower"], at["upper"], verdict

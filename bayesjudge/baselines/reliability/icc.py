@@ -34,20 +34,8 @@ class MeanSquares:
     within: float
 
 
-def mean_squares(scores: ArrayLike) -> MeanSquares:
-    """Mean squares of a complete table (n subjects, k raters)."""
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 2 or min(scores.shape) < 2 or np.isnan(scores).any():
-        raise UsageError(
-            f"scores must be a complete table of at least 2 subjects and 2 raters, not one of "
-            f"shape {scores.shape} with {int(np.isnan(scores).sum())} missing"
-        )
-    mean = scores.mean(axis=1)
-    return from_sums(mean, ((scores - mean[:, None]) ** 2).sum(axis=1), scores.mean(axis=0))
-
-
 def from_sums(mean: ArrayLike, squares: ArrayLike, columns: ArrayLike) -> MeanSquares:
-    """The same from subjects' means (n,), sums of squares within subjects (n,) and raters' means (k,)."""
+    """Mean squares from subjects' means (n,), sums of squares within subjects (n,) and raters' means (k,)."""
     mean, squares, columns = (np.asarray(values, dtype=np.float64) for values in (mean, squares, columns))
     n, k = len(mean), len(columns)
     between = n * float(((columns - columns.mean()) ** 2).sum())
@@ -123,64 +111,16 @@ def _over(part: float, whole: float) -> float:
     return part / whole if whole > 0 else float("inf")
 
 
-@dataclass(frozen=True, kw_only=True)
-class OneWay:
-    """One-way analysis of variance of n responses with different numbers of scores.
+def variances(squares: MeanSquares) -> dict[str, tuple[float, float]]:
+    """Components of a score's variance in a two-way random model (Shrout & Fleiss, case 2), with their shares.
 
-    n: Responses.
-    scores: Scores in all.
-    size: Effective number of scores a response, ``(N − Σn_i²/N)/(n − 1)``.
-    between, within: Mean squares.
+    Returns: ``response`` (what a score is about), ``trial`` (common to all responses) and ``residual``, a negative
+        estimate set to 0; shares are NaN where nothing varies.
     """
-
-    n: int
-    scores: int
-    size: float
-    between: float
-    within: float
-
-    @property
-    def icc(self) -> float:
-        """ICC(1,1), ``(MSB − MSW)/(MSB + (n0 − 1) MSW)``."""
-        whole = self.between + (self.size - 1.0) * self.within
-        return (self.between - self.within) / whole if whole > 0 else float("nan")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Variances:
-    """Components of a score's variance, negative estimates set to 0.
-
-    response, trial, residual: Between responses (what a score is about), between trials common to all responses, and
-        the rest.
-    """
-
-    response: float
-    trial: float
-    residual: float
-
-    @property
-    def share(self) -> tuple[float, float, float]:
-        """Each component over their sum; NaN where nothing varies."""
-        total = self.response + self.trial + self.residual
-        return tuple(part / total if total > 0 else float("nan") for part in (self.response, self.trial, self.residual))  # type: ignore[return-value]  # three parts
-
-
-def one_way(n: ArrayLike, mean: ArrayLike, squares: ArrayLike) -> OneWay:
-    """From each response's number of scores, mean and sum of squares within: arrays (R,)."""
-    n, mean, squares = (np.asarray(values, dtype=np.float64) for values in (n, mean, squares))
-    total = float(n.sum())
-    grand = float(n @ mean) / total
-    rows, left = len(n), total - len(n)
-    between = float(n @ (mean - grand) ** 2) / (rows - 1) if rows > 1 else float("nan")
-    size = (total - float(n @ n) / total) / (rows - 1) if rows > 1 else float("nan")
-    within = float(squares.sum()) / left if left > 0 else float("nan")
-    return OneWay(n=rows, scores=int(total), size=size, between=between, within=within)
-
-
-def variances(squares: MeanSquares) -> Variances:
-    """Expected mean squares solved for the components of a two-way random model (Shrout & Fleiss, case 2)."""
-    return Variances(
-        response=max((squares.rows - squares.error) / squares.k, 0.0),
-        trial=max((squares.columns - squares.error) / squares.n, 0.0),
-        residual=squares.error,
-    )
+    parts = {
+        "response": max((squares.rows - squares.error) / squares.k, 0.0),
+        "trial": max((squares.columns - squares.error) / squares.n, 0.0),
+        "residual": squares.error,
+    }
+    total = sum(parts.values())
+    return {name: (part, part / total if total > 0 else float("nan")) for name, part in parts.items()}

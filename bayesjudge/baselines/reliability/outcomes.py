@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.reliability.means import item_means
 from bayesjudge.counts.conditions import Condition, group_names
 from bayesjudge.counts.trials import TrialCounts
 
@@ -75,7 +77,7 @@ def flip_rate(n: Counts) -> Array:
     Zero by definition for a single trial, and too low for few: the most frequent outcome of a sample is
     chosen to fit it. `disagreement` has no such bias.
     """
-    return 1.0 - _share(n.max(axis=1), n.sum(axis=1))
+    return 1.0 - shares(n.max(axis=1), n.sum(axis=1))
 
 
 def disagreement(n: Counts) -> Array:
@@ -84,7 +86,7 @@ def disagreement(n: Counts) -> Array:
     NaN for fewer than two trials.
     """
     total = n.sum(axis=1)
-    return 1.0 - _share((n * (n - 1)).sum(axis=1), total * (total - 1))
+    return 1.0 - shares((n * (n - 1)).sum(axis=1), total * (total - 1))
 
 
 def within_order(statistic: Callable[[Counts], Array], ordered: Counts) -> Array:
@@ -93,21 +95,12 @@ def within_order(statistic: Callable[[Counts], Array], ordered: Counts) -> Array
     What differs between trials in the same order is the judge's own chance; over all trials, its position
     bias adds to that.
     """
-    sides = np.stack([statistic(ordered[:, 0]), statistic(ordered[:, 1])], axis=1)
-    known = ~np.isnan(sides)
-    return np.asarray(
-        np.divide(
-            np.where(known, sides, 0.0).sum(axis=1),
-            known.sum(axis=1),
-            out=np.full(len(sides), np.nan),
-            where=known.any(axis=1),
-        )
-    )
+    return item_means(np.stack([statistic(ordered[:, 0]), statistic(ordered[:, 1])]))
 
 
 def entropy(n: Counts) -> Array:
     """Shannon entropy (I,) of the observed outcomes, in bits: 0 to log2(3)."""
-    share = _share(n, n.sum(axis=1)[:, None])
+    share = shares(n, n.sum(axis=1)[:, None])
     return np.asarray(-(share * np.log2(np.where(share > 0, share, 1.0))).sum(axis=1) + 0.0)
 
 
@@ -117,7 +110,8 @@ def majority(n: Counts) -> tuple[Counts, NDArray[np.bool_]]:
     return np.where(shared, n.shape[1] - 1, n.argmax(axis=1)), shared
 
 
-def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Array:
+def shares(part: NDArray[Any], whole: NDArray[Any]) -> Array:
+    """Quotients, NaN where the whole is nothing."""
     shape = np.broadcast_shapes(part.shape, whole.shape)
     return np.asarray(np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0))
 
@@ -167,5 +161,4 @@ def position_effect(ordered: Counts) -> Array:
     """
     total = ordered.sum(axis=2)
     gap = np.stack([ordered[:, 0, 0] - ordered[:, 0, 1], ordered[:, 1, 1] - ordered[:, 1, 0]], axis=1)
-    share = np.divide(gap, total, out=np.full(total.shape, np.nan), where=total > 0)
-    return np.asarray(share.mean(axis=1))
+    return np.asarray(shares(gap, total).mean(axis=1))

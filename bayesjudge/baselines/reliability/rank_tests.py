@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-type Array = NDArray[np.float64]
-
 #: Mean flip rate over judges below which an item is easy (the paper's section 5.5).
 EASY = 0.10
 STRATA = ("easy", "hard")

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.baselines.reliability.agreement import krippendorff_alpha
-from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc, one_way, variances
+from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc, variances
 from bayesjudge.baselines.reliability.means import estimand_rows, resampled_column
 from bayesjudge.baselines.reliability.rank_tests import TEST_COLUMNS, wilcoxon_test
 from bayesjudge.baselines.reliability.score_means import score_means
@@ -158,16 +158,17 @@ def _spread_rows(block: _Block, fixed: dict[str, Any], prob: float) -> Iterator[
     """Standard deviation of one response's scores with its χ² interval, and the margin of error of one."""
     from scipy.stats import chi2, norm
 
-    found = one_way(block.cells.n, block.cells.mean, block.cells.squares)
-    freedom = found.scores - found.n
-    fixed = {**fixed, "method": "anova", "n": found.n}
+    n = len(block.cells.n)
+    freedom = int(block.cells.n.sum()) - n
+    fixed = {**fixed, "method": "anova", "n": n}
     if not freedom:
         nothing = {"point": np.nan, "lower": 0.0, "upper": np.inf, "note": "every response has one score"}
         yield {**fixed, **nothing, "estimand": "score_sd"}
         yield {**fixed, **nothing, "estimand": "score_margin"}
         return
     tail = (1.0 - prob) / 2.0
-    squares = found.within * freedom / np.array([freedom, chi2.isf(tail, freedom), chi2.ppf(tail, freedom)])
+    within = float(block.cells.squares.sum()) / freedom
+    squares = within * freedom / np.array([freedom, chi2.isf(tail, freedom), chi2.ppf(tail, freedom)])
     point, lower, upper = np.sqrt(squares)
     z = float(norm.ppf(1.0 - tail))
     for name, scale in (("score_sd", 1.0), ("score_margin", z)):
@@ -176,9 +177,8 @@ def _spread_rows(block: _Block, fixed: dict[str, Any], prob: float) -> Iterator[
 
 def _components(block: _Block) -> Iterator[dict[str, Any]]:
     if block.squares is not None:
-        found = variances(block.squares)
-        for name, share in zip(("response", "trial", "residual"), found.share, strict=True):
-            known = {"component": name, "variance": getattr(found, name), "share": share}
+        for name, (variance, share) in variances(block.squares).items():
+            known = {"component": name, "variance": variance, "share": share}
             yield {"judge": block.judge, "group": block.group, **known}
 
 
