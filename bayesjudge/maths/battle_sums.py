@@ -70,34 +70,3 @@ class BattleSums:
     def without_votes_on(self, model: int, *, rater: int = 0) -> BattleSums:
         """As if one rater (people, by default) had looked at no battle of a model."""
         return self.keep((self.rater != rater) | ((self.first != model) & (self.second != model)))
-
-
-def sum_battles(
-    *,
-    rater: Ints,
-    first: Ints,
-    second: Ints,
-    target: Floats,
-    cluster: Ints,
-    models: int,
-    raters: int,
-    x: Floats | None = None,
-) -> BattleSums:
-    """Sums of single targets, one row each; clusters are numbered anew in the order of their codes."""
-    x = np.zeros((len(rater), 0)) if x is None else np.asarray(x, dtype=np.float64)
-    kinds, cluster = np.unique(cluster, return_inverse=True)
-    keys = np.column_stack([cluster.reshape(-1), rater, first, second, x]).astype(np.float64)
-    rows, place = np.unique(keys, axis=0, return_inverse=True)
-    codes = rows[:, :4].astype(np.int64)
-    return BattleSums(
-        models=models,
-        raters=raters,
-        cluster=codes[:, 0],
-        rater=codes[:, 1],
-        first=codes[:, 2],
-        second=codes[:, 3],
-        x=rows[:, 4:],
-        n=np.bincount(place.reshape(-1)).astype(np.float64),
-        t=np.bincount(place.reshape(-1), weights=target),
-        times=np.ones(len(kinds)),
-    )

@@ -25,7 +25,7 @@ from bayesjudge.baselines.panel import (
     panel_baselines,
 )
 from bayesjudge.baselines.panel.panel_logit import penalised_logit
-from bayesjudge.baselines.panel.proxies import cross_fitted, folds_of, judge_weights
+from bayesjudge.baselines.panel.proxies import complete_votes, cross_fitted, folds_of, judge_weights
 from bayesjudge.counts import count_verdicts
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
@@ -222,10 +222,11 @@ def test_few_labels_mean_equal_weights_and_many_the_regression():
     every = votes.annotations > 0
     x, y = votes.votes[:, 0], votes.label[:, 0]
     regression = np.linalg.lstsq(x - x.mean(0), y - y.mean(), rcond=None)[0]
-    np.testing.assert_allclose(judge_weights(votes, every, penalties=[1e-12]), regression, atol=1e-6)
-    equal = judge_weights(votes, every, penalties=[1e12])
+    filled = complete_votes(votes)
+    np.testing.assert_allclose(judge_weights(votes, filled, every, penalties=[1e-12]), regression, atol=1e-6)
+    equal = judge_weights(votes, filled, every, penalties=[1e12])
     assert np.ptp(equal) < 1e-9
-    chosen = judge_weights(votes, every)
+    chosen = judge_weights(votes, filled, every)
     assert chosen[0] > 2 * max(chosen[1:])
 
 

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from bayesjudge.errors import UsageError
-from bayesjudge.maths.battle_sums import BattleSums, sum_battles
+from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT, solve_strengths
 from bayesjudge.maths.prompt_effects import prompt_effects, sandwich_meat, shared_meat
 from bayesjudge.maths.strengths import Strengths, fit_strengths
@@ -46,6 +46,37 @@ def events(seed: int = 0, *, battles: int = 120, prompts: int = 9) -> Events:
     whole |= {"prompt": clusters, "voter": voter}
     found: Events = {name: values[keep].astype(int) for name, values in whole.items()}
     return {**found, "target": target[keep], "x": x[keep][:, None]}
+
+
+def sum_battles(
+    *,
+    rater: Array,
+    first: Array,
+    second: Array,
+    target: Array,
+    cluster: Array,
+    models: int,
+    raters: int,
+    x: Array | None = None,
+) -> BattleSums:
+    """Sums of single targets, one row each; clusters are numbered anew in the order of their codes."""
+    x = np.zeros((len(rater), 0)) if x is None else np.asarray(x, dtype=np.float64)
+    kinds, cluster = np.unique(cluster, return_inverse=True)
+    keys = np.column_stack([cluster.reshape(-1), rater, first, second, x]).astype(np.float64)
+    rows, place = np.unique(keys, axis=0, return_inverse=True)
+    codes = rows[:, :4].astype(np.int64)
+    return BattleSums(
+        models=models,
+        raters=raters,
+        cluster=codes[:, 0],
+        rater=codes[:, 1],
+        first=codes[:, 2],
+        second=codes[:, 3],
+        x=rows[:, 4:],
+        n=np.bincount(place.reshape(-1)).astype(np.float64),
+        t=np.bincount(place.reshape(-1), weights=target),
+        times=np.ones(len(kinds)),
+    )
 
 
 def sums_of(rows: Events, kind: str = "battle") -> BattleSums:

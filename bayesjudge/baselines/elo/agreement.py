@@ -53,25 +53,10 @@ def gap_agreement(rows: JudgedBattles) -> GapAgreement:
 def reliability(found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta: float | None = None) -> pd.DataFrame:
     """Reliability diagram of ``σ(β|s|)``: bins of equal mass with exact intervals.
 
-    Parameters
-    ----------
-    found : GapAgreement
-    bins : int
-        Number of bins; votes at one gap stay together, so that there may be fewer.
-    prob : float
-        Level of the intervals.
-    beta : float, optional
-        Temperature; by default the one that fits these votes best.
+    bins: Number of bins; votes at one gap stay together, so that there may be fewer.
+    beta: Temperature; by default the one that fits these votes best.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``size`` (mean |s|), ``predicted, observed, lower, upper, n``, one row a bin.
-
-    Raises
-    ------
-    UsageError
-        No votes, or a number of bins below 1.
+    Returns: Columns ``size`` (mean |s|), ``predicted, observed, lower, upper, n``, one row a bin.
     """
     if bins < 1 or not len(found.size):
         raise UsageError(

@@ -17,7 +17,6 @@ from bayesjudge.baselines.elo.targets import Floats, Targets, human_targets
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.patterns import JudgedBattles
-from bayesjudge.maths.bradley_terry import RIDGE
 
 #: Gaps up to which a battle counts as close, in root mean square gaps: scores have no unit of their own.
 CLOSE = 0.15
@@ -64,7 +63,7 @@ def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
     return [*rows, figure_row("position_advantage", mean, *limits, method="wald", n=n, prob=prob)]
 
 
-def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: float = RIDGE) -> list[Row]:
+def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
     """Mean absolute distance to human Elo of Hard-Elo from one order alone, and from all battles.
 
     One order shows the model first that is stronger by people's votes, the other the weaker one, so that a
@@ -74,7 +73,7 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
     mine = counts.shown.keep(counts.shown.judge == counts.code("judge", judge))
     if not counts.human.votes.sum():
         return []
-    human = fit_elo(human_targets(counts), counts.models, ridge=ridge).elo
+    human = fit_elo(human_targets(counts), counts.models).elo
     stronger_first = mine.order * np.sign(human[mine.first] - human[mine.second])
     sides = {"stronger first": mine.keep(stronger_first > 0), "weaker first": mine.keep(stronger_first < 0)}
     sides["all"] = counts.judged_by(judge)
@@ -82,7 +81,7 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
         return []
     rows = []
     for name, kept in sides.items():
-        fit = fit_elo(Targets.of(kept.first, kept.second, kept.label, kept.n), counts.models, ridge=ridge)
+        fit = fit_elo(Targets.of(kept.first, kept.second, kept.label, kept.n), counts.models)
         error = np.abs(fit.elo - human)[~np.isnan(fit.elo - human)]
         half = normal_quantile(prob) * error.std(ddof=1) / np.sqrt(len(error))
         point = error.mean()
@@ -91,9 +90,9 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
     return rows
 
 
-def verbosity_rows(rows: JudgedBattles, clusters: JudgeClusters, *, prob: float, close: float = CLOSE) -> list[Row]:
+def verbosity_rows(rows: JudgedBattles, clusters: JudgeClusters, *, prob: float) -> list[Row]:
     """Share of decisive labels for the longer answer, in all battles and in close ones, next to people's."""
-    edge = close * rows.gap_unit
+    edge = CLOSE * rows.gap_unit
     kinds = {"longer_preferred": _longer, "longer_preferred[people]": _longer_by_people}
     if not np.isnan(edge):
         kinds["longer_preferred[close]"] = lambda part, longer: _longer(part, longer, within=edge)

@@ -101,7 +101,5 @@ def sweep_smoothing(
 
     The best of them was chosen with the human Elo at hand: it says what could be reached, not what was.
     """
-    from bayesjudge.baselines.elo.targets import smoothing_name
-
-    held = {c: held_out(counts, judge, smoothing_name(c), setting="as-in-paper") for c in constants}
+    held = {c: held_out(counts, judge, f"label-smoothing[{c:g}]", setting="as-in-paper") for c in constants}
     return pd.DataFrame([{"constant": c, "mae": np.abs(one.residual).mean()} for c, one in held.items()])

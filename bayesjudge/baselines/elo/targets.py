@@ -145,8 +145,3 @@ def smoothing(method: str) -> float:
             "between 0.5 and 1, for instance label-smoothing[0.75]"
         )
     return float(found[1])
-
-
-def smoothing_name(constant: float) -> str:
-    """Name of label smoothing with a constant."""
-    return f"label-smoothing[{constant:g}]"

@@ -101,22 +101,16 @@ PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 100.0)
 _INNER = 5
 
 
-def judge_weights(
-    votes: PanelVotes, training: NDArray[np.bool_], *, penalties: Sequence[float] = PENALTIES, seed: int = 0
-) -> Array:
-    """Weights b (J,) from the labels of the training cells (I, M); zeros where they say nothing."""
-    return _weights(votes, complete_votes(votes), training, penalties=penalties, seed=seed)
-
-
 def multi_proxy_rule(votes: PanelVotes, *, seed: int = 0) -> Rule:
     """Training cells → ``b'x`` (I, M)."""
     x = complete_votes(votes)
-    return lambda training: x @ _weights(votes, x, training, penalties=PENALTIES, seed=seed)
+    return lambda training: x @ judge_weights(votes, x, training, seed=seed)
 
 
-def _weights(
-    votes: PanelVotes, x: Array, training: NDArray[np.bool_], *, penalties: Sequence[float], seed: int
+def judge_weights(
+    votes: PanelVotes, x: Array, training: NDArray[np.bool_], *, penalties: Sequence[float] = PENALTIES, seed: int = 0
 ) -> Array:
+    """Weights b (J,) of x, from the labels of the training cells (I, M); zeros where they say nothing."""
     fold = folds_of(votes.with_labels_of(training), folds=_INNER, seed=seed)
     # Only items with labels enter: there may be a hundred among a million.
     used = training.any(1)
