@@ -71,15 +71,7 @@ def _ordered(axes: Axes, trust: pd.DataFrame, kind: str) -> None:
     axes.fill_between(place, rows["lower"], rows["upper"], color=BAYES_SOFT, linewidth=0, step="mid")
     for chosen, colour, name in ((~flip, BAYES[0], "kept"), (flip, FLAG, "reversed")):
         if chosen.any():
-            axes.plot(
-                place[chosen],
-                rows["trust"][chosen],
-                linestyle="none",
-                marker=".",
-                markersize=2.5,
-                color=colour,
-                label=name,
-            )
+            axes.plot(place[chosen], rows["trust"][chosen], ".", markersize=2.5, color=colour, label=name)
     axes.axhline(0.5, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
     bare(axes, grid="y").set_ylim(-0.02, 1.02)
     axes.set_xlabel(f"{kind} verdicts, in order")
@@ -115,7 +107,7 @@ def trust_map(trust: pd.DataFrame) -> Figure:
     sizes = np.clip(4000 / len(trust), 4, 30)
     for chosen, marker, name in ((~flip, "o", "kept"), (flip, "X", "reversed")):
         # In the legend only: in the drawing, colour is trust.
-        axes.plot([], [], linestyle="none", marker=marker, color=MUTED, markersize=4, label=name)
+        axes.plot([], [], marker, color=MUTED, markersize=4, label=name)
         if chosen.any():
             drawn = axes.scatter(
                 trust["direction_1"][chosen],
@@ -214,15 +206,7 @@ def consistency_dots(frame: pd.DataFrame, *, panels: Sequence[str]) -> Figure:
             mine = frame[(frame["estimand"] == name) & (frame["method"] == method)]
             y = np.array([units.index(unit) for unit in mine["unit"]]) + 0.7 * ((k + 0.5) / len(looks) - 0.5)
             axes.hlines(y, mine["lower"], mine["upper"], colors=style.colour, linewidth=1.2)
-            axes.plot(
-                mine["point"],
-                y,
-                linestyle="none",
-                marker=style.marker,
-                markersize=4,
-                label=method_words(method),
-                color=style.colour,
-            )
+            axes.plot(mine["point"], y, style.marker, markersize=4, label=method_words(method), color=style.colour)
         bare(axes).set_title(shorten(name, 36))
         axes.set_yticks(range(len(units)), short_names(units, 32))
         for edge in range(1, len(units)):

@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesjudge.errors import UsageError
 from bayesjudge.estimates.selection import bayes_first
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots.intervals import draw_intervals, limits_of
@@ -22,6 +21,8 @@ from bayesjudge.plots.theme import (
     footnote,
     grid_of,
     legend_columns,
+    panels_of,
+    require_rows,
     short_names,
     shorten,
     themed,
@@ -60,7 +61,7 @@ def held_out_intervals(frame: pd.DataFrame, *, label: str = "Elo") -> Figure:
     >>> [text.get_text() for text in held_out_intervals(frame).axes[0].get_yticklabels()]
     ['m']
     """
-    _require(frame)
+    require_rows(frame, NEEDED, "held-out predictions need")
     frame = frame.assign(note=frame.get("note", ""))
     methods = bayes_first(frame["method"])
     units = list(dict.fromkeys(frame.sort_values("truth", ascending=False, kind="stable")["unit"]))
@@ -115,22 +116,20 @@ def residuals_by_strength(frame: pd.DataFrame, *, label: str = "Elo by people's 
     >>> residuals_by_strength(frame).axes[0].get_title(loc="left")
     'a'
     """
-    _require(frame)
+    require_rows(frame, NEEDED, "held-out predictions need")
     methods = bayes_first(frame["method"])
     error = (frame["point"] - frame["truth"]).to_numpy(dtype=float)
     reach = 1.1 * float(np.nanmax(np.abs(error[np.isfinite(error)]), initial=1.0))
     across = min(len(methods), ACROSS)
     down = math.ceil(len(methods) / across)
     figure = canvas(0.3 + 2.4 * down, width=min(WIDTH, 3.2 * across))
-    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    panels = panels_of(figure, len(methods), (down, across), sharex=True, sharey=True)
     titles = short_names(map(method_words, methods), 38)
-    for axes, method, title in zip(panels.flat, methods, titles, strict=False):
+    for axes, method, title in zip(panels, methods, titles, strict=True):
         mine = (frame["method"] == method).to_numpy()
         _residuals(axes, frame["truth"].to_numpy(dtype=float)[mine], error[mine], reach, bayes=is_bayesian(method))
         axes.set_title(title)
-    for axes in panels.flat[len(methods) :]:
-        axes.set_visible(False)
-    for axes in panels[:, 0]:
+    for axes in panels[::across]:
         axes.set_ylabel("prediction − votes")
     footnote(figure, label)
     return figure
@@ -140,7 +139,7 @@ def _residuals(axes: Axes, truth: np.ndarray, error: np.ndarray, reach: float, *
     colour = BAYES[0] if bayes else BASELINE[0]
     finite = np.isfinite(truth) & np.isfinite(error)
     axes.axhline(0, color=INK, linewidth=0.8)
-    axes.plot(truth[finite], error[finite], linestyle="none", marker="o", markersize=4.5, color=colour)
+    axes.plot(truth[finite], error[finite], "o", markersize=4.5, color=colour)
     if finite.sum() > 2 and np.ptp(truth[finite]) > 0:
         slope, intercept = np.polyfit(truth[finite], error[finite], 1)
         ends = np.array([truth[finite].min(), truth[finite].max()])
@@ -150,14 +149,7 @@ def _residuals(axes: Axes, truth: np.ndarray, error: np.ndarray, reach: float, *
     axes.set_ylim(-reach, reach)
 
 
-def _require(frame: pd.DataFrame) -> None:
-    missing = [name for name in NEEDED if name not in frame.columns]
-    if missing or frame.empty:
-        raise UsageError(f"held-out predictions need rows with columns {list(NEEDED)}; missing {missing}")
-
-
 BINS_NEEDED = ("predicted", "observed", "lower", "upper")
-COLUMNS = 3
 
 
 @themed
@@ -189,20 +181,16 @@ def reliability_diagram(
     >>> reliability_diagram(frame).axes[0].get_ylabel()
     'share that agreed'
     """
-    missing = [name for name in BINS_NEEDED if name not in frame.columns]
-    if missing or frame.empty:
-        raise UsageError(f"a reliability diagram needs rows with columns {list(BINS_NEEDED)}; missing {missing}")
+    require_rows(frame, BINS_NEEDED, "a reliability diagram needs")
     parts = list(frame.groupby("panel", sort=False)) if "panel" in frame else [("", frame)]
-    down, across = grid_of(len(parts), COLUMNS)
+    down, across = grid_of(len(parts), ACROSS)
     figure = canvas(down * 2.9 + 0.4, width=min(9.6, across * 3.2))
-    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flatten()
+    grid = panels_of(figure, len(parts), (down, across), sharex=True, sharey=True)
     low = min(float(frame["predicted"].min()), float(frame["observed"].min()), 0.5)
     bottom = min(low, float(frame["lower"].min()))
-    for axes, (name, part) in zip(grid, parts, strict=False):
+    for axes, (name, part) in zip(grid, parts, strict=True):
         _bins(axes, part, low, bottom)
         axes.set_title(shorten(str(name), 36))
-    for axes in grid[len(parts) :]:
-        axes.set_visible(False)
     grid[0].set_ylabel(ylabel)
     footnote(figure, xlabel, "dashed: perfect calibration")
     return figure

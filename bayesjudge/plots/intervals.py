@@ -80,8 +80,7 @@ def draw_intervals(
         axes.plot(
             point[chosen],
             y[chosen],
-            linestyle="none",
-            marker=style.marker,
+            style.marker,
             markersize=size,
             markerfacecolor=face,
             markeredgecolor=style.colour,
@@ -94,16 +93,7 @@ def draw_intervals(
 
 def _arrows(axes: Axes, y: Array, chosen: NDArray[np.bool_], *, at: float, marker: str, colour: str) -> None:
     if chosen.any():
-        axes.plot(
-            np.full(chosen.sum(), at),
-            y[chosen],
-            linestyle="none",
-            marker=marker,
-            markersize=4.5,
-            color=colour,
-            clip_on=False,
-            zorder=4,
-        )
+        axes.plot(np.full(chosen.sum(), at), y[chosen], marker, markersize=4.5, color=colour, clip_on=False, zorder=4)
 
 
 def _undefined(axes: Axes, y: Array, limits: Limits, thickness: float) -> None:
@@ -129,9 +119,7 @@ def draw_truth(
 ) -> None:
     """A stroke from ``low`` to ``high`` at the known truth, with a diamond at its end."""
     axes.plot([truth, truth], [low, high], color=INK, linewidth=1.1, linestyle=(0, (2, 1.5)), zorder=zorder)
-    axes.plot(
-        [truth], [low], marker="d", color=INK, markersize=5, linestyle="none", clip_on=False, zorder=5, label=label
-    )
+    axes.plot([truth], [low], "d", color=INK, markersize=5, clip_on=False, zorder=5, label=label)
 
 
 def zero_line(axes: Axes, at: float | None) -> None:

@@ -18,7 +18,7 @@ from bayesjudge.estimates.selection import Selection, bayes_first, select
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots.forest import draw_rows, rows_height
 from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER, Style, styles
-from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, legend_columns, shorten, themed
+from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, legend_columns, panels_of, shorten, themed
 
 type Array = NDArray[np.float64]
 ENDS = ["point", "lower", "upper"]
@@ -67,13 +67,10 @@ def judge_quality(estimates: Estimates, *, methods: Sequence[str] | None = None)
     figure = canvas(down * _panel_height(wide, across) + 0.6, width=WIDTH if across > 1 else 7.6)
     # Room at the left: the layout does not see the labels of panels that keep their aspect.
     figure.set_layout_engine("constrained", rect=(0.02, 0.0, 0.96, 1.0))
-    grid = figure.subplots(down, across, squeeze=False).flatten()
-    low = _lowest(wide)
-    for axes, judge in zip(grid, judges, strict=False):
+    grid, low = panels_of(figure, len(judges), (down, across)), _lowest(wide)
+    for axes, judge in zip(grid, judges, strict=True):
         _panel(axes, wide[wide["judge"] == judge], [m for m in order if m in methods], low)
         axes.set_title(shorten(f"Judge {judge}", 44) if judge else "")
-    for axes in grid[len(judges) :]:
-        axes.set_visible(False)
     handles, names = grid[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=3)
     footnote(figure, "lines of equal J = sensitivity + specificity − 1")
@@ -122,8 +119,7 @@ def _crosses(axes: Axes, rows: pd.DataFrame, method: str, style: Style) -> None:
     axes.plot(
         x,
         y,
-        linestyle="none",
-        marker=style.marker,
+        style.marker,
         markersize=5.5,
         markeredgecolor=PAPER,
         markeredgewidth=0.7,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import PAPER
-from bayesjudge.plots.theme import WIDTH, canvas, footnote, grid_of, short_names, shorten, themed
+from bayesjudge.plots.theme import WIDTH, canvas, footnote, grid_of, panels_of, short_names, shorten, themed
 from bayesjudge.text import number
 
 #: From paper to the Bayesian blue; the same in a dark theme, so words in the cells have colours of their own.
@@ -134,13 +134,11 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
     ranks = sorted((name for name in frame.columns if re.fullmatch(r"rank_\d+", str(name))), key=lambda n: int(n[5:]))
     if frame.empty or not ranks or "model" not in frame:
         raise UsageError(f"ranks need rows with columns model, rank_1, rank_2, ...; found {list(frame.columns)}")
-    judges = list(dict.fromkeys(frame["judge"])) if "judge" in frame else [""]
-    parts = [frame[frame["judge"] == judge] if "judge" in frame else frame for judge in judges]
+    parts = list(frame.groupby("judge", sort=False)) if "judge" in frame else [("", frame)]
     down, across = grid_of(len(parts), 1 if len(ranks) > 6 else 2)
-    tallest = max(len(part) for part in parts)
+    tallest = max(len(part) for _, part in parts)
     figure = canvas(down * (tallest * 0.3 + 0.75) + 0.25, width=min(9.6, across * (2.2 + 0.62 * len(ranks))))
-    grid = figure.subplots(down, across, squeeze=False).flatten()
-    for axes, judge, part in zip(grid, judges, parts, strict=False):
+    for axes, (judge, part) in zip(panels_of(figure, len(parts), (down, across)), parts, strict=True):
         present = [name for name in ranks if part[name].notna().any()]
         draw_heat_map(
             axes,
@@ -150,9 +148,7 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
             empty=EMPTY,
             posterior=True,
         )
-        axes.set_title(shorten(f"by {judge}", 44) if len(judges) > 1 else "", pad=18)
-    for axes in grid[len(parts) :]:
-        axes.set_visible(False)
+        axes.set_title(shorten(f"by {judge!s}", 44) if len(parts) > 1 else "", pad=18)
     footnote(figure, "posterior probability of each rank, 1 is best")
     return figure
 

@@ -9,10 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesjudge.errors import UsageError
 from bayesjudge.estimates.table import method_words
 from bayesjudge.plots.palette import BASELINE, BAYES, FLAG, GRID, INK
-from bayesjudge.plots.theme import bare, canvas, footnote, short_names, shorten, themed
+from bayesjudge.plots.theme import bare, canvas, footnote, require_rows, short_names, shorten, themed
 
 NEEDED = (
     "statistic",
@@ -58,9 +57,7 @@ def predictive(frame: pd.DataFrame, *, most: int = 16) -> Figure:
     >>> predictive(frame).axes[0].get_title(loc="left")
     'rate'
     """
-    missing = [name for name in NEEDED if name not in frame.columns]
-    if missing or frame.empty:
-        raise UsageError(f"a predictive check needs rows with columns {list(NEEDED)}; missing {missing}")
+    require_rows(frame, NEEDED, "a predictive check needs")
     frame = frame.assign(label=_labels(frame), panel=_panels(frame))
     parts = {str(name): part for name, part in frame.groupby("panel", sort=False)}
     kept = {name: _worst(part, most) for name, part in parts.items()}
@@ -113,7 +110,7 @@ def _panel(axes: Axes, part: pd.DataFrame) -> None:
         axes.axhspan(row - 0.5, row + 0.5, color=FLAG, alpha=0.1, linewidth=0)
     axes.hlines(y[1:] - 0.5, 0, 1, transform=axes.get_yaxis_transform(), colors=GRID, linewidth=0.6)
     axes.hlines(y - 0.17, part["lower"], part["upper"], colors=BAYES[0], linewidth=2.2, label="posterior predictive")
-    axes.plot(part["mean"], y - 0.17, linestyle="none", marker="o", markersize=3.6, color=BAYES[0])
+    axes.plot(part["mean"], y - 0.17, "o", markersize=3.6, color=BAYES[0])
     if part["bootstrap_lower"].notna().any():
         axes.hlines(
             y + 0.2,
@@ -127,8 +124,7 @@ def _panel(axes: Axes, part: pd.DataFrame) -> None:
         axes.plot(
             part["observed"][chosen],
             y[chosen],
-            linestyle="none",
-            marker="|",
+            "|",
             markersize=11,
             markeredgewidth=1.5,
             color=colour,
@@ -182,9 +178,7 @@ def loo_comparison(frame: pd.DataFrame) -> Figure:
     >>> [text.get_text() for text in loo_comparison(frame).axes[0].get_yticklabels()]
     ['a', 'b']
     """
-    missing = [name for name in LOO_NEEDED if name not in frame.columns]
-    if missing or frame.empty:
-        raise UsageError(f"a comparison needs rows with columns {list(LOO_NEEDED)}; missing {missing}")
+    require_rows(frame, LOO_NEEDED, "a comparison needs")
     by = [name for name in ("judge", "best") if name in frame]
     parts = [part for _, part in frame.groupby(by, sort=False)] if by else [frame]
     judges = [part["judge"].iloc[0] if "judge" in part else "" for part in parts]
@@ -207,7 +201,7 @@ def _models(axes: Axes, part: pd.DataFrame) -> None:
     bad = part["bad_k"].to_numpy(dtype=float) > 0
     for chosen, colour in ((~bad, BAYES[0]), (bad, FLAG)):
         axes.hlines(y[chosen], (point - reach)[chosen], (point + reach)[chosen], colors=colour, linewidth=2)
-        axes.plot(point[chosen], y[chosen], linestyle="none", marker="o", markersize=5, color=colour)
+        axes.plot(point[chosen], y[chosen], "o", markersize=5, color=colour)
     axes.axvline(0, color=GRID, linewidth=1.2, zorder=0)
     bare(axes).set_ylim(len(part) - 0.4, -0.6)
     axes.set_yticks(y, short_names(map(method_words, part["model"])), fontsize=8.6, color=INK)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BASELINE, BAYES, FLAG, GRID, MUTED
-from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, shorten, themed
+from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, panels_of, shorten, themed
 
 COLUMNS = 3
 #: Columns of the tidy rows of a calibration that `shrinkage` reads.
@@ -58,8 +58,8 @@ def rank_ecdfs(
     band = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     if not lines or {len(line) for line in (*lines.values(), *band)} != {len(band[0])}:
         raise UsageError("give one deviation or more, all of the band's length")
-    figure, grid = _panels(len(lines))
-    for axes, (name, line) in zip(grid, lines.items(), strict=False):
+    figure, grid = _panels(len(lines), sharey=True)
+    for axes, (name, line) in zip(grid, lines.items(), strict=True):
         _ecdf(axes, line, band, FLAG if name in failed else BAYES[0])
         axes.set_title(shorten(name, 34), fontsize=8.4)
     footnote(figure, "ECDF of ranks minus the uniform's, by rank", "band: simultaneous 95 %")
@@ -103,21 +103,18 @@ def shrinkage(rows: pd.DataFrame) -> Figure:
     parts = list(rows[~rows["of_data"]].groupby("quantity", sort=False))
     if not parts:
         raise UsageError("no row is a parameter's: there is no prior to contract from")
-    figure, grid = _panels(len(parts))
-    for axes, (name, part) in zip(grid, parts, strict=False):
+    figure, grid = _panels(len(parts), sharey=True)
+    for axes, (name, part) in zip(grid, parts, strict=True):
         _cloud(axes, part)
         axes.set_title(shorten(str(name), 34), fontsize=8.4)
     footnote(figure, "posterior z-score by contraction (1 − posterior variance/prior variance)")
     return figure
 
 
-def _panels(count: int) -> tuple[Figure, NDArray[np.object_]]:
+def _panels(count: int, *, sharey: bool) -> tuple[Figure, list[Axes]]:
     down, across = grid_of(count, COLUMNS)
     figure = canvas(down * 1.35 + 0.5, width=max(3.2 * across, 4.2))
-    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flatten()
-    for axes in grid[count:]:
-        axes.set_visible(False)
-    return figure, grid
+    return figure, panels_of(figure, count, (down, across), sharex=True, sharey=sharey)
 
 
 def _ecdf(
@@ -179,14 +176,10 @@ def rank_traces(ranks: pd.DataFrame) -> Figure:
     if ranks.empty:
         raise UsageError("no chains to draw; give the table `ranks` of bayesjudge.checks.convergence")
     parts = list(ranks.groupby("parameter", sort=False))
-    down, across = grid_of(len(parts), COLUMNS)
-    figure = canvas(down * 1.35 + 0.5, width=max(3.2 * across, 4.2))
-    grid = figure.subplots(down, across, squeeze=False, sharex=True).flatten()
-    for axes, (name, rows) in zip(grid, parts, strict=False):
+    figure, grid = _panels(len(parts), sharey=False)
+    for axes, (name, rows) in zip(grid, parts, strict=True):
         _histograms(axes, rows)
         axes.set_title(shorten(str(name), 34), fontsize=8.4)
-    for axes in grid[len(parts) :]:
-        axes.set_visible(False)
     footnote(
         figure, "share of each chain's draws by rank among all draws", "band: 99% of bins if draws were independent"
     )

@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates.table import is_bayesian, method_words
+from bayesjudge.estimates.selection import bayes_first
+from bayesjudge.estimates.table import method_words
 from bayesjudge.plots.palette import INK, MUTED, styles
-from bayesjudge.plots.theme import bare, canvas, footnote, grid_of, legend_columns, shorten, themed
+from bayesjudge.plots.theme import bare, canvas, footnote, grid_of, legend_columns, panels_of, shorten, themed
 
 _COLUMNS = 3
 #: Line of each stratum.
@@ -49,13 +50,11 @@ def reliability_curves(frame: pd.DataFrame, *, targets: tuple[float, ...] = (0.9
     if frame.empty:
         raise UsageError("there are no reliability curves to draw")
     panels = list(frame.groupby(["judge", "group"], sort=False))[:most]
-    methods = sorted(dict.fromkeys(frame["method"]), key=lambda name: not is_bayesian(name))
+    methods = bayes_first(frame["method"])
     down, across = grid_of(len(panels), _COLUMNS)
     figure = canvas(2.5 * down + 0.7)
-    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flatten()
-    for k, axes in enumerate(grid):
-        axes.set_visible(k < len(panels))
-    for axes, ((judge, group), rows) in zip(grid, panels, strict=False):
+    grid = panels_of(figure, len(panels), (down, across), sharex=True, sharey=True)
+    for axes, ((judge, group), rows) in zip(grid, panels, strict=True):
         _panel(axes, rows, methods, targets)
         axes.set_title(shorten(f"{judge}, {group}" if group else str(judge), 40), fontsize=8.4)
     # Panels share their axes: limits and ticks are those of all.

@@ -10,7 +10,18 @@ from matplotlib.figure import Figure
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.matrices import draw_heat_map
 from bayesjudge.plots.palette import BASELINE, BAYES, FLAG, GRID, INK, MISSING, MUTED, PAPER
-from bayesjudge.plots.theme import WIDTH, bare, canvas, footnote, grid_of, legend_columns, short_names, shorten, themed
+from bayesjudge.plots.theme import (
+    WIDTH,
+    bare,
+    canvas,
+    footnote,
+    grid_of,
+    legend_columns,
+    panels_of,
+    short_names,
+    shorten,
+    themed,
+)
 
 #: Points apart below which scores hardly differ: twice the mean gaps that the paper found.
 SMALL_GAP = 0.5
@@ -103,11 +114,8 @@ def slopegraphs(frame: pd.DataFrame, *, most: int = 9) -> Figure:
     panels = list(frame.groupby(["judge", "first", "second"], sort=False))[:most]
     down, across = grid_of(len(panels), _COLUMNS)
     figure = canvas(2.6 * down + 0.4)
-    grid = figure.subplots(down, across, sharey=True, squeeze=False).flatten()
-    for axes in grid:
-        axes.set_visible(False)
-    for axes, ((judge, first, second), rows) in zip(grid, panels, strict=False):
-        axes.set_visible(True)
+    grid = panels_of(figure, len(panels), (down, across), sharey=True)
+    for axes, ((judge, first, second), rows) in zip(grid, panels, strict=True):
         _slopes(axes, rows)
         axes.set_xticks([0, 1], short_names((first, second), 22))
         axes.set_title(shorten(str(judge), 34), fontsize=8.4)

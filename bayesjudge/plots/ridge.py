@@ -70,7 +70,7 @@ def ridge(
     low, high = (frame.quantile(q).to_numpy() for q in ((1 - prob) / 2, (1 + prob) / 2))
     rows, top = np.arange(len(frame.columns)), len(frame.columns) + 2
     axes.hlines(rows, low, high, colors=BAYES[0], linewidth=2.6, zorder=top)
-    axes.plot(frame.mean().to_numpy(), rows, linestyle="none", marker="o", markersize=4.5, color=BAYES[0], zorder=top)
+    axes.plot(frame.mean().to_numpy(), rows, "o", markersize=4.5, color=BAYES[0], zorder=top)
     for k, name in enumerate(frame.columns):
         if name in (truth or {}):
             draw_truth(axes, (truth or {})[name], k + 0.12, k - 0.5, zorder=top)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER
 from bayesjudge.text import visible
 
@@ -166,6 +168,23 @@ def grid_of(count: int, columns: int) -> tuple[int, int]:
     """Rows and columns for that many panels, as even as they can be."""
     down = max(math.ceil(count / columns), 1)
     return down, max(math.ceil(count / down), 1)
+
+
+def panels_of(
+    figure: Figure, count: int, shape: tuple[int, int], *, sharex: bool = False, sharey: bool = False
+) -> list[Axes]:
+    """So many panels of a grid, row by row; the rest of it stays empty."""
+    grid = figure.subplots(*shape, squeeze=False, sharex=sharex, sharey=sharey).flatten()
+    for axes in grid[count:]:
+        axes.set_visible(False)
+    return list(grid[:count])
+
+
+def require_rows(frame: pd.DataFrame, needed: Sequence[str], what: str) -> None:
+    """Refuse a table without these columns, or without rows."""
+    missing = [name for name in needed if name not in frame.columns]
+    if missing or frame.empty:
+        raise UsageError(f"{what} rows with columns {list(needed)}; missing {missing}")
 
 
 def legend_columns(names: Sequence[str]) -> int:
