@@ -147,9 +147,9 @@ def analytic(
     point = found.point if method.paired or not method.bounded else np.clip(found.point, 0.0, 1.0)
     z = intervals.normal_quantile(prob)
     limits = method.limits(evidence, replace(found, point=point), z)
-    context = _single(method.estimator, evidence, found, bounded=method.bounded)
+    single, paired = _contexts(method.estimator, evidence, found, bounded=method.bounded)
     lower, upper = (np.where(found.exact, point, limit) for limit in limits)
-    accuracy = finished(found.point, lower, upper, context=context)
+    accuracy = finished(found.point, lower, upper, context=single)
     first, second = pairs(len(point))
     delta, cov = point[first] - point[second], found.covariance
     if method.paired:
@@ -157,8 +157,7 @@ def analytic(
     else:
         one, other = ((point[each], accuracy.lower[each], accuracy.upper[each]) for each in (first, second))
         between = intervals.mover(one, other, correlation(cov, first, second))
-    context = _paired(method.estimator, evidence, found, bounded=method.bounded)
-    return accuracy, finished(delta, *between, context=context)
+    return accuracy, finished(delta, *between, context=paired)
 
 
 def resampled(estimator: Estimator, evidence: Evidence, moments: Moments, *, prob: float) -> tuple[Column, Column]:
@@ -166,17 +165,18 @@ def resampled(estimator: Estimator, evidence: Evidence, moments: Moments, *, pro
     values = np.ascontiguousarray(estimator.point(moments).T)
     found = solve(estimator, evidence)
     between = difference_variance(found.covariance, *pairs(len(values)))
-    one = _single(estimator, evidence, found, bounded=estimator.bounded)
-    two = _paired(estimator, evidence, found, bounded=estimator.bounded)
+    single, paired = _contexts(estimator, evidence, found, bounded=estimator.bounded)
     return (
-        percentiles([values], np.diag(found.covariance), prob=prob, context=one),
-        percentiles(difference_blocks(values), between, prob=prob, context=two),
+        percentiles([values], np.diag(found.covariance), prob=prob, context=single),
+        percentiles(difference_blocks(values), between, prob=prob, context=paired),
     )
 
 
-def _single(estimator: Estimator, evidence: Evidence, found: Solution, *, bounded: bool) -> Context:
-    return Context(
-        n=evidence.n @ (estimator.items(evidence) > 0),
+def _contexts(estimator: Estimator, evidence: Evidence, found: Solution, *, bounded: bool) -> tuple[Context, Context]:
+    """Of the accuracies and of their differences."""
+    items, (first, second) = estimator.items(evidence), pairs(len(found.exact))
+    single = Context(
+        n=evidence.n @ (items > 0),
         reasons=found.reasons,
         cautions=found.cautions,
         bounds=(0.0, 1.0),
@@ -184,17 +184,13 @@ def _single(estimator: Estimator, evidence: Evidence, found: Solution, *, bounde
         no_error=no_error(evidence),
         exact=found.exact,
     )
-
-
-def _paired(estimator: Estimator, evidence: Evidence, found: Solution, *, bounded: bool) -> Context:
-    first, second = pairs(len(found.exact))
-    reasons, exact = pair_reasons(found.reasons), found.exact[first] & found.exact[second]
-    return Context(
-        n=pair_items(estimator.items(evidence), evidence),
-        reasons=reasons,
+    exact = found.exact[first] & found.exact[second]
+    paired = replace(
+        single,
+        n=pair_items(items, evidence),
+        reasons=pair_reasons(found.reasons),
         cautions=[found.cautions[a] if known else "" for a, known in zip(first, exact, strict=True)],
         bounds=(-1.0, 1.0),
-        bounded=bounded,
-        no_error=no_error(evidence),
         exact=exact,
     )
+    return single, paired

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.accuracy import estimators
 from bayesjudge.baselines.accuracy.estimates import analytic
-from bayesjudge.baselines.accuracy.methods import ANALYTIC, AnalyticMethod, normal, on_logit
+from bayesjudge.baselines.accuracy.methods import ANALYTIC, normal, on_logit
 from bayesjudge.baselines.common.columns import Column, noted, pair_names, rows
 from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.baselines.common.moments import Array
@@ -94,8 +94,9 @@ def panel_baselines(
     names = {name: estimand_of(name, population) for name in ("accuracy", "difference")}
     units = {"accuracy": list(votes.models), "difference": pair_names(votes.models)}
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    chosen = choose_panel(methods)
-    proxies = _proxies(votes, chosen, bootstrap, seed)
+    chosen = _choose(methods)
+    kinds = dict.fromkeys(_RULES[method][0] for method in chosen if method in _RULES)
+    proxies = {kind: _proxy(votes, kind, bootstrap=bootstrap, seed=seed) for kind in kinds}
     for group, keep in _slices(votes):
         for method in chosen:
             columns = _columns(votes, method, proxies, keep, prob=prob, population=population)
@@ -120,25 +121,18 @@ def _columns(
     prob: float,
     population: Population,
 ) -> tuple[Column, Column]:
-    if method.startswith(("dawid-skene", "latent-class")):
+    if method not in _RULES:
         return latent_class_columns(votes, method, keep=keep, prob=prob, population=population)
-    name, rule = interval_of(method)
-    proxy = proxies[name]
+    kind, rule = _RULES[method]
+    proxy = proxies[kind]
     evidence = evidence_of(votes, proxy.value, rows=keep)
     accuracy, difference = analytic(rule, evidence, prob=prob, population=population)
     missing = [f"{proxy.note}; {text}" if proxy.note and text else proxy.note or text for text in proxy.missing]
     return noted(accuracy, missing), noted(difference, [proxy.note] * len(difference.notes))
 
 
-def _proxies(votes: PanelVotes, methods: Iterable[str], bootstrap: int, seed: int) -> dict[str, Proxy]:
-    wanted = {method.replace(",logit]", "]") for method in methods}
-    return {name: panel_proxy(votes, name, bootstrap=bootstrap, seed=seed) for name in PROXIES if name in wanted}
-
-
-def panel_proxy(votes: PanelVotes, name: str, *, bootstrap: int = 500, seed: int = 0) -> Proxy:
-    """The proxy of one of `PROXIES`, with its notes; see `panel_baselines` for the options."""
+def _proxy(votes: PanelVotes, kind: str, *, bootstrap: int, seed: int) -> Proxy:
     everyone = list(range(len(votes.judges)))
-    kind = name[name.index("[") + 1 : -1]
     if kind == "best-judge":
         choice = choose_judge(votes, bootstrap=bootstrap, seed=seed)
         code = votes.judges.index(choice.judge)
@@ -153,33 +147,25 @@ def panel_proxy(votes: PanelVotes, name: str, *, bootstrap: int = 500, seed: int
 
 
 #: Each proxy's family: PPI++ tunes λ for a vote; a prediction of the label needs no tuning.
-PROXIES = {
-    "naive[majority-vote]": estimators.NAIVE,
-    "ppi++[best-judge]": estimators.PPI_PLUS,
-    "ppi++[mean-vote]": estimators.PPI_PLUS,
-    "ppi++[majority-vote]": estimators.PPI_PLUS,
-    "ppi++[multi-proxy]": estimators.PREDICTED,
-    "eif[panel-logit]": estimators.PREDICTED,
+_FAMILIES = {
+    "best-judge": ("ppi++", estimators.PPI_PLUS),
+    "mean-vote": ("ppi++", estimators.PPI_PLUS),
+    "majority-vote": ("ppi++", estimators.PPI_PLUS),
+    "multi-proxy": ("ppi++", estimators.PREDICTED),
+    "panel-logit": ("eif", estimators.PREDICTED),
 }
-
-
-def _with_logit(name: str) -> tuple[str, ...]:
-    return (name,) if name.startswith("naive") else (name, name.replace("]", ",logit]"))
-
+#: Of each method the proxy, and the estimator with its interval.
+_RULES = {"naive[majority-vote]": ("majority-vote", ANALYTIC["naive"])} | {
+    f"{name}[{kind}{ending}]": (kind, interval(family))
+    for kind, (name, family) in _FAMILIES.items()
+    for ending, interval in (("", normal), (",logit", on_logit))
+}
 
 #: Methods that look at no label: only when asked for, and every row carries a warning.
 LABEL_FREE_METHODS = ("dawid-skene[label-free]", "latent-class[label-free]")
 
 
-def interval_of(name: str) -> tuple[str, AnalyticMethod]:
-    """Proxy behind a method's name, and the estimator with its interval."""
-    proxy = name.replace(",logit]", "]")
-    if proxy.startswith("naive"):
-        return proxy, ANALYTIC["naive"]
-    return proxy, (normal if proxy == name else on_logit)(PROXIES[proxy])
-
-
-def choose_panel(names: Iterable[str] | None) -> tuple[str, ...]:
+def _choose(names: Iterable[str] | None) -> tuple[str, ...]:
     """Check method names; None means `PANEL_METHODS`."""
     if names is None:
         return PANEL_METHODS
@@ -192,4 +178,4 @@ def choose_panel(names: Iterable[str] | None) -> tuple[str, ...]:
 
 
 #: Methods of `panel_baselines` by default, in the order of the results.
-PANEL_METHODS = (*(full for name in PROXIES for full in _with_logit(name)), "dawid-skene")
+PANEL_METHODS = (*_RULES, "dawid-skene")
