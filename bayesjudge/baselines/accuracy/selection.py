@@ -19,9 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.moments import Array, ratio
 from bayesjudge.counts import VerdictCounts
-
-type Array = NDArray[np.float64]
 
 PERMUTATIONS = 999
 #: Items of a log past which unlabelled ones are thinned at random: the test stays exact.
@@ -103,7 +102,7 @@ def _items(
         n = np.where(labelled, n, rng.multivariate_hypergeometric(rest, max(room, 1), method="marginals"))
     each = np.repeat(np.arange(len(n)), n)
     runs = patterns.runs[each]
-    verdict = np.divide(patterns.positives[each], runs, where=runs > 0, out=np.full(runs.shape, np.nan))
+    verdict = ratio(patterns.positives[each], runs)
     cluster = patterns.cluster[each] if counts.clusters else np.zeros(len(each), dtype=np.int64)
     answered = np.column_stack([runs > 0, cluster])
     _, stratum = np.unique(answered, axis=0, return_inverse=True)

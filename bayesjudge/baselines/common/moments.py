@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,10 @@ type Codes = NDArray[np.intp]
 ROUNDING = 1e-13
 
 
-def ratio(numerator: Array, denominator: Array) -> Array:
-    """Elementwise quotient, NaN where the denominator is zero (an undefined mean, not a warning)."""
-    empty = np.full_like(denominator, np.nan)
-    return np.divide(numerator, denominator, out=empty, where=denominator != 0)
+def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Array:
+    """Quotient of each of the numerators, NaN where the denominator is zero (an undefined mean, not a warning)."""
+    empty = np.full_like(numerator, np.nan, dtype=np.float64)
+    return np.asarray(np.divide(numerator, denominator, out=empty, where=denominator != 0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

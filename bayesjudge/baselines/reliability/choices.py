@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.moments import ratio
 from bayesjudge.baselines.reliability.means import ItemMean, estimand_rows, mean_rows, resampled_column, resampled_means
-from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority, shares
+from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.estimates import Estimates
@@ -120,7 +121,7 @@ def _means(part: Part) -> dict[str, ItemMean]:
     }
     if part.n[:, -1].any():
         found["tie_rate"] = ItemMean(part.n[:, -1] / part.n.sum(axis=1), share, "")
-    for k, column in enumerate(shares(part.slot_n, part.slot_n.sum(axis=1, keepdims=True)).T):
+    for k, column in enumerate(ratio(part.slot_n, part.slot_n.sum(axis=1, keepdims=True)).T):
         found[f"slot_share[{k + 1}]"] = ItemMean(np.where(part.options > k, column, np.nan), share, UNRECORDED)
     if (part.truth >= 0).any():
         slot, reason = _right_slot(part), "no column truth states which option is right"
@@ -133,7 +134,7 @@ def _means(part: Part) -> dict[str, ItemMean]:
 def _accuracy(part: Part, cells: NDArray[Any]) -> Array:
     """Share of each item's trials (I,) that chose the right option, in some of the cells."""
     hits, tried = (_sums(one * cells, part.cell_item, len(part.item)) for one in (_right(part), part.cells.sum(axis=1)))
-    return np.where(part.truth < 0, np.nan, shares(hits, tried))
+    return np.where(part.truth < 0, np.nan, ratio(hits, tried))
 
 
 def _right(part: Part) -> Array:
@@ -154,7 +155,7 @@ def _within(part: Part) -> Array:
     own = disagreement(part.cells)
     known = ~np.isnan(own)
     totals = (_sums(np.where(known, one, 0.0), part.cell_item, len(part.item)) for one in (own, np.ones(len(own))))
-    return shares(*totals)
+    return ratio(*totals)
 
 
 def _agreement(left: Part, right: Part, prob: float, bootstrap: int, rng: np.random.Generator) -> list[dict[str, Any]]:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
 from bayesjudge.baselines.common.columns import Column, Context, finished, rows
-
-type Array = NDArray[np.float64]
+from bayesjudge.baselines.common.moments import Array, ratio
 
 #: Numbers in the largest temporary array.
 _LARGEST = 4_000_000
@@ -62,9 +60,7 @@ def resampled_column(
 
 def item_means(values: Array) -> Array:
     """Means (S,) of values (I, S) over the items that have one; NaN where none has."""
-    known = (~np.isnan(values)).sum(axis=0)
-    out = np.full(values.shape[1], np.nan)
-    return np.asarray(np.divide(np.nansum(values, axis=0), known, out=out, where=known > 0))
+    return ratio(np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0))
 
 
 def resampled_means(values: Array, *, replicates: int, rng: np.random.Generator) -> Array:
@@ -76,8 +72,7 @@ def resampled_means(values: Array, *, replicates: int, rng: np.random.Generator)
     sums = _resampled_sums(stacked, replicates, rng)
     sizes = np.full((len(sums), values.shape[1]), float(len(values)))
     sizes[:, ~complete] = sums[:, values.shape[1] :]
-    top = sums[:, : values.shape[1]]
-    return np.asarray(np.divide(top, sizes, out=np.full_like(top, np.nan), where=sizes > 0))
+    return ratio(sums[:, : values.shape[1]], sizes)
 
 
 def _resampled_sums(values: Array, replicates: int, rng: np.random.Generator) -> Array:

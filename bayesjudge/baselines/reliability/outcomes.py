@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.moments import ratio
 from bayesjudge.baselines.reliability.means import item_means
 from bayesjudge.counts.conditions import Condition, group_names
 from bayesjudge.counts.trials import TrialCounts
@@ -77,7 +77,7 @@ def flip_rate(n: Counts) -> Array:
     Zero by definition for a single trial, and too low for few: the most frequent outcome of a sample is
     chosen to fit it. `disagreement` has no such bias.
     """
-    return 1.0 - shares(n.max(axis=1), n.sum(axis=1))
+    return 1.0 - ratio(n.max(axis=1), n.sum(axis=1))
 
 
 def disagreement(n: Counts) -> Array:
@@ -86,7 +86,7 @@ def disagreement(n: Counts) -> Array:
     NaN for fewer than two trials.
     """
     total = n.sum(axis=1)
-    return 1.0 - shares((n * (n - 1)).sum(axis=1), total * (total - 1))
+    return 1.0 - ratio((n * (n - 1)).sum(axis=1), total * (total - 1))
 
 
 def within_order(statistic: Callable[[Counts], Array], ordered: Counts) -> Array:
@@ -100,7 +100,7 @@ def within_order(statistic: Callable[[Counts], Array], ordered: Counts) -> Array
 
 def entropy(n: Counts) -> Array:
     """Shannon entropy (I,) of the observed outcomes, in bits: 0 to log2(3)."""
-    share = shares(n, n.sum(axis=1)[:, None])
+    share = ratio(n, n.sum(axis=1)[:, None])
     return np.asarray(-(share * np.log2(np.where(share > 0, share, 1.0))).sum(axis=1) + 0.0)
 
 
@@ -108,12 +108,6 @@ def majority(n: Counts) -> tuple[Counts, NDArray[np.bool_]]:
     """Most frequent outcome (I,) as a code, and where several are equally frequent: a tie (the last code)."""
     shared = (n == n.max(axis=1, keepdims=True)).sum(axis=1) > 1
     return np.where(shared, n.shape[1] - 1, n.argmax(axis=1)), shared
-
-
-def shares(part: NDArray[Any], whole: NDArray[Any]) -> Array:
-    """Quotients, NaN where the whole is nothing."""
-    shape = np.broadcast_shapes(part.shape, whole.shape)
-    return np.asarray(np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0))
 
 
 def sign_test(successes: int, items: int) -> float:
@@ -161,4 +155,4 @@ def position_effect(ordered: Counts) -> Array:
     """
     total = ordered.sum(axis=2)
     gap = np.stack([ordered[:, 0, 0] - ordered[:, 0, 1], ordered[:, 1, 1] - ordered[:, 1, 0]], axis=1)
-    return np.asarray(shares(gap, total).mean(axis=1))
+    return np.asarray(ratio(gap, total).mean(axis=1))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.baselines.common.moments import ratio
 from bayesjudge.maths.holm import holm
 from bayesjudge.simulation.blocks import write_parquet
 
@@ -129,8 +130,7 @@ def _judge(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     adjusted = _adjusted(p_values, exact)
     truth, mean, sd = wide("truth"), wide("mean"), wide("sd")
     z = np.divide(mean - truth, sd, out=np.zeros_like(sd), where=sd > 0)
-    prior = truth.var(axis=0, ddof=1)
-    left = np.divide((sd**2).mean(0), prior, out=np.full(len(names), np.nan), where=prior > 0)
+    left = ratio((sd**2).mean(0), truth.var(axis=0, ddof=1))
     return pd.DataFrame(
         {
             "quantity": names,
