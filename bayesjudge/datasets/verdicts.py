@@ -21,6 +21,7 @@ from bayesjudge.datasets.design import Truth, VerdictDesign, by_model
 from bayesjudge.tables import Verdicts
 
 type Ints = NDArray[np.int64]
+type Bools = NDArray[np.bool_]
 type Seed = int | np.random.SeedSequence | np.random.Generator
 #: Code of a missing label in counts, as `count_verdicts` writes it.
 _UNLABELLED = -1
@@ -69,10 +70,10 @@ def simulate_verdicts(*, seed: Seed, **options: Any) -> Simulated:
     (400, 0.07)
     """
     design = VerdictDesign.from_options(options)
-    world = draw(design, np.random.default_rng(seed))
-    shares = world.label.mean(axis=0)
-    here = by_model("accuracy (these items)", "difference (these items)", design.models, shares)
-    return Simulated(verdicts=Verdicts.from_frame(_frame(design, world)), design=design, truth=design.truth() | here)
+    label, verdict = draw(design, np.random.default_rng(seed))
+    here = by_model("accuracy (these items)", "difference (these items)", design.models, label.mean(axis=0))
+    verdicts = Verdicts.from_frame(_frame(design, label, verdict))
+    return Simulated(verdicts=verdicts, design=design, truth=design.truth() | here)
 
 
 def simulate_counts(*, datasets: int, seed: Seed, **options: Any) -> list[VerdictCounts]:
@@ -100,7 +101,7 @@ def simulate_counts(*, datasets: int, seed: Seed, **options: Any) -> list[Verdic
         An option that is unknown or outside its range.
     """
     design = VerdictDesign.from_options(options)
-    return [_count(design, draw(design, rng)) for rng in np.random.default_rng(seed).spawn(datasets)]
+    return [_count(design, *draw(design, rng)) for rng in np.random.default_rng(seed).spawn(datasets)]
 
 
 def demo_verdicts(*, seed: Seed = 20) -> Simulated:
@@ -121,18 +122,18 @@ def demo_verdicts(*, seed: Seed = 20) -> Simulated:
     )
 
 
-def _frame(design: VerdictDesign, world: Draw) -> pd.DataFrame:
-    i, m, j, k = (axis.ravel() for axis in np.indices(world.verdict.shape))
+def _frame(design: VerdictDesign, label: Bools, verdict: Bools) -> pd.DataFrame:
+    i, m, j, k = (axis.ravel() for axis in np.indices(verdict.shape))
     width = len(str(design.items))
     items = np.array([f"item-{n:0{width}d}" for n in range(1, design.items + 1)], dtype=object)
-    shown = pd.Series(_shown(design, world)[i, m], dtype="Int8")
+    shown = pd.Series(_shown(design, label)[i, m], dtype="Int8")
     frame = pd.DataFrame(
         {
             "item": items[i],
             "model": np.array(design.models, dtype=object)[m],
             "judge": np.array(design.judges, dtype=object)[j],
             "run": (k + 1).astype(str),
-            "verdict": world.verdict.ravel().astype(np.int8),
+            "verdict": verdict.ravel().astype(np.int8),
             "label": shown.mask(shown == _UNLABELLED),
         }
     )
@@ -141,16 +142,16 @@ def _frame(design: VerdictDesign, world: Draw) -> pd.DataFrame:
     return frame.assign(cluster=[f"cluster-{code:0{width}d}" for code in design.clusters[i]])
 
 
-def _shown(design: VerdictDesign, world: Draw) -> Ints:
+def _shown(design: VerdictDesign, label: Bools) -> Ints:
     """Labels as the user sees them, -1 where nobody labelled the item."""
     labelled = np.arange(design.items) < design.labelled
-    return np.where(labelled[:, None], world.label, _UNLABELLED)
+    return np.where(labelled[:, None], label, _UNLABELLED)
 
 
-def _count(design: VerdictDesign, world: Draw) -> VerdictCounts:
+def _count(design: VerdictDesign, label: Bools, verdict: Bools) -> VerdictCounts:
     by_model, by_judge = np.argsort(np.array(design.models)), np.argsort(np.array(design.judges))
-    label = _shown(design, world)[:, by_model]
-    positives = world.verdict.sum(axis=-1, dtype=np.int64)[:, by_model][:, :, by_judge]
+    shown = _shown(design, label)[:, by_model]
+    positives = verdict.sum(axis=-1, dtype=np.int64)[:, by_model][:, :, by_judge]
     clusters = design.clusters if design.cluster_size > 1 else np.zeros(design.items, dtype=np.int64)
     judges = tuple(sorted(design.judges))
     return VerdictCounts(
@@ -158,8 +159,8 @@ def _count(design: VerdictDesign, world: Draw) -> VerdictCounts:
         judges=judges,
         groups=("all",),
         clusters=int(clusters[-1]) + 1 if design.cluster_size > 1 else 0,
-        answers=_answer_patterns(clusters, label, positives, design.runs),
-        items={name: _item_patterns(clusters, label, positives[:, :, j], design.runs) for j, name in enumerate(judges)},
+        answers=_answer_patterns(clusters, shown, positives, design.runs),
+        items={name: _item_patterns(clusters, shown, positives[:, :, j], design.runs) for j, name in enumerate(judges)},
     )
 
 
@@ -180,22 +181,10 @@ def _item_patterns(clusters: Ints, label: Ints, positives: Ints, runs: int) -> I
     return ItemPatterns(**key, runs=np.full_like(label, runs), positives=positives, n=n)
 
 
-type Bools = NDArray[np.bool_]
-type Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """Labels of all answers, shape (items, M), and the verdicts of each run, shape (items, M, J, runs)."""
-
-    label: Bools
-    verdict: Bools
-
-
-def draw(design: VerdictDesign, rng: np.random.Generator) -> Draw:
-    """Draw every label, shown or not, and every verdict."""
+def draw(design: VerdictDesign, rng: np.random.Generator) -> tuple[Bools, Bools]:
+    """Labels of all answers, shown or not, (items, M), and verdicts of each run, (items, M, J, runs)."""
     label = _labels(design, rng)
-    return Draw(label, _verdicts(design, label, rng))
+    return label, _verdicts(design, label, rng)
 
 
 def _labels(design: VerdictDesign, rng: np.random.Generator) -> Bools:
@@ -227,7 +216,7 @@ def _verdicts(design: VerdictDesign, label: Bools, rng: np.random.Generator) -> 
     return np.stack(runs, axis=-1)
 
 
-def _first_run(design: VerdictDesign, q: Floats, rng: np.random.Generator) -> Bools:
+def _first_run(design: VerdictDesign, q: NDArray[np.float64], rng: np.random.Generator) -> Bools:
     s = design.judge_correlation
     if s == 0:
         return rng.random(q.shape) < q

@@ -122,7 +122,11 @@ class Strengths:
 
     def grouped(self, sums: BattleSums) -> Clusters:
         """Scores and curvatures of the clusters of a table of the same targets."""
-        return _grouped(self, sums)
+        (p, slope), z = self.chances(sums), _sparse_design(sums)
+        weight, groups = sums.n * slope, len(sums.times)
+        mine = [np.flatnonzero(sums.rater == r) for r in range(sums.raters)]
+        curvatures = tuple(_outer(z[rows], weight[rows], sums.cluster[rows], groups) for rows in mine)
+        return Clusters(scores=_scores(sums, z, p), curvatures=curvatures, times=sums.times)
 
 
 def fit_strengths(
@@ -200,14 +204,6 @@ def linearised(battles: BattleSums, estimate: Floats, *, penalty: Floats, doubt:
     rows, weight = _stacked(battles, z), battles.total * slope
     information = np.asarray((rows.T @ rows.multiply(weight[:, None]).tocsr()).toarray())
     return replace(at, information=information, score=np.asarray(scores.T @ times), meat=_meat(scores, times))
-
-
-def _grouped(at: Strengths, sums: BattleSums) -> Clusters:
-    (p, slope), z = at.chances(sums), _sparse_design(sums)
-    weight, groups = sums.n * slope, len(sums.times)
-    mine = [np.flatnonzero(sums.rater == r) for r in range(sums.raters)]
-    curvatures = tuple(_outer(z[rows], weight[rows], sums.cluster[rows], groups) for rows in mine)
-    return Clusters(scores=_scores(sums, z, p), curvatures=curvatures, times=sums.times)
 
 
 def _scores(sums: BattleSums, z: Any, p: Floats) -> Any:

@@ -13,7 +13,7 @@ from bayesjudge.report.page import Figure, Page, Section, Table
 from bayesjudge.report.writing import render_excerpt, write_page
 from bayesjudge.simulation.calibration.ranks import Calibration, RankTest
 from bayesjudge.simulation.calibration.replicates import data_quantities
-from bayesjudge.simulation.calibration.sbc import sbc
+from bayesjudge.simulation.calibration.sbc import DRAWS, TUNE, sbc
 from bayesjudge.simulation.intervals.coverage import Coverage, coverage
 from bayesjudge.simulation.intervals.prior_cells import prior_cell
 from bayesjudge.simulation.slips import slips_of
@@ -158,7 +158,6 @@ def check_model(
     bayesjudge.errors.UsageError: model 'mine.py:f': no file 'mine.py'; write file.py:name
     """
     from bayesjudge.inference.engines import engine_of
-    from bayesjudge.simulation.calibration.sbc import DRAWS, TUNE
 
     known = as_model(model)
     data = known.prepare(table)

@@ -76,7 +76,7 @@ def test_a_log_has_a_row_for_every_run_and_labels_on_the_labelled_items_only() -
     assert log["label"].notna().sum() == 20 * 2 * 2 * 3
 
 
-def big(**options: Any) -> tuple[VerdictDesign, Any]:
+def big(**options: Any) -> tuple[VerdictDesign, tuple[Any, Any]]:
     """A world of 200,000 items: a share there has a standard error of at most .0011."""
     design = VerdictDesign(labelled=0, unlabelled=200_000, **options)
     return design, draw(design, np.random.default_rng(11))
@@ -88,9 +88,9 @@ def assert_share(found: np.ndarray, expected: float) -> None:
 
 
 def test_accuracies_and_error_rates_are_those_of_the_design() -> None:
-    design, world = big(sensitivity=(0.9, 0.7), specificity=(0.6, 0.8))
+    design, (label, verdict) = big(sensitivity=(0.9, 0.7), specificity=(0.6, 0.8))
     for m in range(2):
-        right, says = world.label[:, m], world.verdict[:, m, 0, 0]
+        right, says = label[:, m], verdict[:, m, 0, 0]
         assert_share(right, design.theta[m])
         assert_share(says[right], design.q1[0, m])
         assert_share(~says[~right], design.q0[0, m])
@@ -109,15 +109,15 @@ def both(theta: np.ndarray, r: float) -> float:
 
 @pytest.mark.parametrize("r", [0.0, 0.5, 0.9])
 def test_labels_of_two_models_correlate_through_the_item(r: float) -> None:
-    design, world = big(item_correlation=r)
-    assert_share(world.label.all(axis=1), both(design.theta, r))
+    design, (label, _) = big(item_correlation=r)
+    assert_share(label.all(axis=1), both(design.theta, r))
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.8, 1.0])
 def test_runs_are_exchangeable_with_the_wanted_correlation_given_the_label(rho: float) -> None:
-    design, world = big(repeatability=rho, runs=4)
-    wrong = ~world.label[:, 0]
-    says = world.verdict[wrong, 0, 0]
+    design, (label, verdict) = big(repeatability=rho, runs=4)
+    wrong = ~label[:, 0]
+    says = verdict[wrong, 0, 0]
     p = 1 - design.q0[0, 0]
     for k in range(4):
         assert_share(says[:, k], p)
@@ -128,8 +128,8 @@ def test_runs_are_exchangeable_with_the_wanted_correlation_given_the_label(rho: 
 def test_runs_given_the_label_are_beta_binomial() -> None:
     from scipy.stats import betabinom
 
-    design, world = big(repeatability=0.4, runs=5)
-    says = world.verdict[world.label[:, 1], 1, 0].sum(axis=1)
+    design, (label, verdict) = big(repeatability=0.4, runs=5)
+    says = verdict[label[:, 1], 1, 0].sum(axis=1)
     q, concentration = design.q1[0, 1], (1 - 0.4) / 0.4
     for count in range(6):
         expected = betabinom(5, q * concentration, (1 - q) * concentration).pmf(count)
@@ -137,17 +137,17 @@ def test_runs_given_the_label_are_beta_binomial() -> None:
 
 
 def test_judges_err_together_when_asked_and_keep_their_error_rates() -> None:
-    design, world = big(judges=("x", "y"), youden=0.4, judge_correlation=0.6)
-    right = world.label[:, 0]
-    says = world.verdict[right, 0, :, 0]
+    design, (label, verdict) = big(judges=("x", "y"), youden=0.4, judge_correlation=0.6)
+    right = label[:, 0]
+    says = verdict[right, 0, :, 0]
     for j in range(2):
         assert_share(says[:, j], design.q1[j, 0])
     assert_share(says.all(axis=1), both(design.q1[:, 0], 0.6))
 
 
 def test_items_of_a_cluster_share_their_difficulty() -> None:
-    design, world = big(cluster_size=2, cluster_correlation=0.7, item_correlation=0.8)
-    first, second = world.label[::2, 0], world.label[1::2, 0]
+    design, (label, _) = big(cluster_size=2, cluster_correlation=0.7, item_correlation=0.8)
+    first, second = label[::2, 0], label[1::2, 0]
     assert_share(first & second, both(design.theta[[0, 0]], 0.7 * 0.8))
 
 
@@ -159,11 +159,11 @@ def test_clusters_are_labelled_whole() -> None:
 
 def test_enriched_labels_shift_accuracy_but_not_the_judge() -> None:
     design = VerdictDesign(labelled=100_000, unlabelled=100_000, label_shift=1.0)
-    world = draw(design, np.random.default_rng(3))
-    shifted, plain = world.label[:100_000, 0], world.label[100_000:, 0]
+    label, verdict = draw(design, np.random.default_rng(3))
+    shifted, plain = label[:100_000, 0], label[100_000:, 0]
     assert_share(shifted, float(norm.cdf(norm.ppf(0.72) + 1)))
     assert_share(plain, 0.72)
-    assert_share(world.verdict[:100_000, 0, 0, 0][shifted], design.q1[0, 0])
+    assert_share(verdict[:100_000, 0, 0, 0][shifted], design.q1[0, 0])
 
 
 def test_the_truth_names_every_model_and_pair_both_ways() -> None:

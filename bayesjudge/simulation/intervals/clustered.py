@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.common.intervals import clopper_pearson
+from bayesjudge.baselines.common.intervals import clopper_pearson, t_quantile
 
 
 def clustered_bounds(hits: Any, groups: Any, *, prob: float = 0.95) -> tuple[float, float]:
@@ -93,13 +93,10 @@ def _worth(hits: Any, groups: Any, prob: float) -> tuple[float, float]:
 
 def _independent(hits: np.ndarray, sizes: np.ndarray, share: float, prob: float) -> float:
     """Independent cases that would say as much (Korn & Graubard 1998, with their degrees of freedom)."""
-    from scipy.stats import t
-
     number, cases = len(sizes), float(sizes.sum())
     misfit = float(((hits - share * sizes) ** 2).sum())
     if number == 1 or misfit < 1e-12 * cases:
         return float(number)
     variance = number / (number - 1) * misfit / cases**2
-    tail = (1 + prob) / 2
-    freedom = (t.ppf(tail, cases - 1) / t.ppf(tail, number - 1)) ** 2
+    freedom = (t_quantile(prob, cases - 1) / t_quantile(prob, number - 1)) ** 2
     return float(min(cases, share * (1 - share) / variance * freedom))

@@ -168,12 +168,11 @@ def coverage(
     per_cell = -(-datasets // size)
     total = per_cell * len(cells)
 
-    methods = _Methods(models=tuple(models), baselines=baselines, prob=prob, sampling=sampling)
-
     def make(number: int) -> pd.DataFrame:
         place, first = number // per_cell, number % per_cell * size
         start = seed + _STRIDE * place + first
-        tables = methods.answers(cells[place], range(start, start + min(size, datasets - first)))
+        seeds = range(start, start + min(size, datasets - first))
+        tables = _answers(cells[place], seeds, models, baselines, prob=prob, sampling=sampling)
         if report is not None:
             report(number + 1, total)
         return _tidy(cells[place], first, tables, estimands)
@@ -205,28 +204,24 @@ def _check(
     require_options(prob)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Methods:
-    """Who answers, and how."""
+def _answers(
+    cell: Cell,
+    seeds: range,
+    models: Sequence[Model],
+    baselines: Callable[..., Estimates] | None,
+    *,
+    prob: float,
+    sampling: Mapping[str, Any],
+) -> list[list[Estimates]]:
+    """Estimates with their truth, one list of data sets for each model, and one for all baselines."""
+    from bayesjudge.inference import fit_many
 
-    models: tuple[Model, ...]
-    baselines: Callable[..., Estimates] | None
-    prob: float
-    sampling: Mapping[str, Any]
-
-    def answers(self, cell: Cell, seeds: range) -> list[list[Estimates]]:
-        """Estimates with their truth, one list of data sets for each model, and one for all baselines."""
-        from bayesjudge.inference import fit_many
-
-        worlds = [cell.simulate(seed) for seed in seeds]
-        tables, prob = [table for table, _ in worlds], self.prob
-        many: dict[str, Any] = {"seed": seeds[0], "batch": len(seeds), **self.sampling}
-        found = [list(fit_many(model, tables, **many).estimates(prob=prob)) for model in self.models]
-        if self.baselines is not None:
-            asked = zip(tables, seeds, strict=True)
-            found.append([self.baselines(table, prob=prob, seed=seed) for table, seed in asked])
-        truths = [truth for _, truth in worlds]
-        return [[one.with_truth(truth) for one, truth in zip(part, truths, strict=True)] for part in found]
+    tables, truths = zip(*(cell.simulate(seed) for seed in seeds), strict=True)
+    many: dict[str, Any] = {"seed": seeds[0], "batch": len(seeds), **sampling}
+    found = [list(fit_many(model, tables, **many).estimates(prob=prob)) for model in models]
+    if baselines is not None:
+        found.append([baselines(table, prob=prob, seed=seed) for table, seed in zip(tables, seeds, strict=True)])
+    return [[one.with_truth(truth) for one, truth in zip(part, truths, strict=True)] for part in found]
 
 
 def _tidy(

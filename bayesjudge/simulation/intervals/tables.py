@@ -99,9 +99,8 @@ def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, A
     nominal = rows["prob"].unique()
     if len(nominal) > 1:
         raise UsageError(f"intervals of probabilities {sorted(nominal)} in one row; add 'prob' to by=")
-    defined = rows[rows["lower"].notna() & rows["upper"].notna()]
-    hit = defined["truth"].between(defined["lower"], defined["upper"])
-    interior = defined["truth"].between(defined["lower"], defined["upper"], inclusive="neither")
+    defined = _judged(rows)
+    hit, interior = defined["hit"], defined["interior"]
     groups = defined["dataset"] if clustered else np.arange(len(defined))
     low, high = clustered_bounds(hit, groups, prob=prob)
     below, _ = clustered_tails(hit, groups, float(nominal[0]), prob=prob)
@@ -117,17 +116,14 @@ def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, A
         "interior": _mean(interior),
         "below": below,
         "above": above,
-        **_errors(_finite(rows["point"] - rows["truth"])),
+        **_errors(rows["point"] - rows["truth"]),
         "infinite": int((np.isinf(rows["point"]) | np.isinf(rows["truth"])).sum()),
         **_widths(defined, float(nominal[0])),
     }
 
 
-def _finite(values: pd.Series[float]) -> pd.Series[float]:
-    return values[np.isfinite(values)]
-
-
 def _errors(error: pd.Series[float]) -> dict[str, float]:
+    error = error[np.isfinite(error)]
     return {
         "bias": _mean(error),
         "bias_mcse": float(error.std(ddof=1) / np.sqrt(max(len(error), 1))),
@@ -218,6 +214,7 @@ def detectable(n: int, nominal: float, level: float, *, power: float = 0.9) -> f
 
 
 def _judged(intervals: pd.DataFrame) -> pd.DataFrame:
+    """Intervals that are defined, and whether each holds its truth, and holds it strictly between its ends."""
     defined = intervals[intervals["lower"].notna() & intervals["upper"].notna()]
     ends = defined["lower"], defined["upper"]
     return defined.assign(
