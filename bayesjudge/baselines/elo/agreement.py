@@ -125,16 +125,14 @@ def agreement_rows(rows: JudgedBattles, clusters: JudgeClusters, *, prob: float)
 def _share_row(
     name: str, kept: NDArray[np.int64], table: NDArray[np.int64], clusters: JudgeClusters, *, prob: float
 ) -> Row:
-    hits, total = int(np.trace(table)), int(table.sum())
-
-    def influence(rows: BattleClusters) -> Floats:
+    def counted(rows: BattleClusters) -> tuple[Floats, Floats]:
         label = _outcome(rows.label)
         used = np.isin(label, kept)
         met = np.where(used, rows.votes[np.arange(len(rows)), label], 0)
-        return np.asarray(met - hits / total * np.where(used, rows.votes[:, kept].sum(axis=1), 0)) / total
+        return met, np.where(used, rows.votes[:, kept].sum(axis=1), 0)
 
-    note = "" if total else "no human vote on a judged battle"
-    return share_row(name, hits, total, prob=prob, note=note, clusters=clusters, influence=influence)
+    note = "" if table.sum() else "no human vote on a judged battle"
+    return share_row(name, np.trace(table), table.sum(), prob=prob, note=note, clusters=clusters, counted=counted)
 
 
 def _kappa_row(table: Floats, clusters: JudgeClusters, *, prob: float) -> Row:

@@ -28,15 +28,14 @@ def position_rows(shown: JudgedBattles, clusters: JudgeClusters, *, prob: float)
     first = known & ((shown.order > 0) == (shown.label == 1))
     hits, total = int(shown.n[first].sum()), int(shown.n[known].sum())
 
-    def influence(rows: BattleClusters) -> Floats:
+    def counted(rows: BattleClusters) -> tuple[Floats, Floats]:
         # Shown first and preferred: the first model in the first order, the second in the other.
         won = (rows.shown == np.array([1.0, 0.0])).sum(axis=1)
         lost = (rows.shown == np.array([0.0, 1.0])).sum(axis=1)
-        return np.asarray(won - hits / total * (won + lost)) / total
+        return won, won + lost
 
     note = "" if total else "no battle with a known order"
-    row = share_row("first_preferred", hits, total, prob=prob, note=note, clusters=clusters, influence=influence)
-    return [row]
+    return [share_row("first_preferred", hits, total, prob=prob, note=note, clusters=clusters, counted=counted)]
 
 
 def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
@@ -105,13 +104,12 @@ def _longer_row(
     name: str, kind: Any, rows: JudgedBattles, side: Floats, clusters: JudgeClusters, *, prob: float, note: str
 ) -> Row:
     won, lost = (int(part @ rows.n) for part in kind(rows, side))
-    total = won + lost
 
-    def influence(part: BattleClusters) -> Floats:
+    def counted(part: BattleClusters) -> tuple[Floats, Floats]:
         up, down = kind(part, part.longer)
-        return np.asarray(up - won / total * (up + down)) / total
+        return up, up + down
 
-    return share_row(name, won, total, prob=prob, note=note, clusters=clusters, influence=influence)
+    return share_row(name, won, won + lost, prob=prob, note=note, clusters=clusters, counted=counted)
 
 
 def _longer(part: JudgedBattles | BattleClusters, longer: Floats, *, within: float = np.inf) -> tuple[Floats, Floats]:

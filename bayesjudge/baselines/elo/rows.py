@@ -96,18 +96,23 @@ def share_row(
     prob: float,
     note: str = "",
     clusters: JudgeClusters | None = None,
-    influence: Callable[[BattleClusters], Floats] | None = None,
+    counted: Callable[[BattleClusters], tuple[Floats, Floats]] | None = None,
 ) -> Row:
     """A share with its exact interval (Clopper & Pearson 1934); undefined without trials.
 
     Where there are clusters, the interval is that of as many independent trials as they are worth (Korn & Graubard
-    1998), by the share's ``influence`` (R,) of one battle of each row.
+    1998); ``counted`` gives the successes and the trials (R,) of one battle of each row.
     """
     hits, n = int(successes), int(trials)
     if not n:
         return undefined_row(estimand, note or "no battle to use", prob=prob, bounds=(0.0, 1.0))
     worth = float(n)
-    if clusters is not None and influence is not None and clusters.columns:
+    if clusters is not None and counted is not None and clusters.columns:
+
+        def influence(rows: BattleClusters) -> Floats:
+            met, tried = counted(rows)
+            return np.asarray(met - hits / n * tried) / n
+
         worth = _effective(hits / n, n, clusters.spread(influence), prob)
     limits = clopper_pearson(hits / n * worth, worth, prob=prob)
     return figure_row(estimand, hits / n, *limits, method="exact", n=n, prob=prob, note=note)
