@@ -21,9 +21,8 @@ from bayesjudge.baselines.audit import (
     nearest_neighbours,
     partial_ot,
 )
-from bayesjudge.baselines.audit.attacks import consistency_by_attack
 from bayesjudge.baselines.audit.partial_ot import LargeProblemWarning, transport_scores
-from bayesjudge.baselines.audit.sensitivity import over_share, over_verified
+from bayesjudge.baselines.audit.sensitivity import consistency_by_attack, over_share, over_verified
 from bayesjudge.baselines.audit.transport import denoise, entropic_masses, exact_masses
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Pairs

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayesjudge.adapters import NamedEstimands
 from bayesjudge.baselines.audit import consistency, partial_ot
-from bayesjudge.baselines.audit.attacks import consistency_by_attack
+from bayesjudge.baselines.audit.sensitivity import consistency_by_attack
 from bayesjudge.counts.pairs import presentations
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.estimates import Estimates
