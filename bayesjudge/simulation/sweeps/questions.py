@@ -46,20 +46,29 @@ _AS_COMMANDS = {"engine": Hmc()}
 class Sweep:
     """One question's worlds and who answers it there.
 
-    cells: Worlds, in the order of what is swept.
+    fixed, of_prior: Worlds whose truths are fixed, and those whose parameters come from the prior of the default model.
     models: ``() -> tuple`` of generative models, the default one first.
     baselines: ``(table, prob=, seed=) -> Estimates``.
     estimands: What is judged; None is everything whose truth is known.
     sampling: Options of `fit_many`.
-    from_prior: What is swept in cells whose parameters come from the prior of the default model.
     """
 
-    cells: tuple[Cell, ...]
+    fixed: tuple[Cell, ...] = ()
+    of_prior: tuple[Cell, ...] = ()
     models: Callable[[], tuple[Any, ...]]
     baselines: Callable[..., Estimates] | None
     estimands: tuple[str, ...] | None
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    from_prior: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """All worlds, in the order of what is swept."""
+        return self.fixed + self.of_prior
+
+    @property
+    def from_prior(self) -> tuple[str, ...]:
+        """What is swept over truths from the prior."""
+        return tuple(dict.fromkeys(cell.swept for cell in self.of_prior))
 
 
 def sweep_of(question: str) -> Sweep:
@@ -102,7 +111,7 @@ def with_baselines(question: str, chosen: Sequence[Any]) -> Sweep:
 def prior_sweep(model: Model, data: Data) -> Sweep:
     """One cell: truths from the prior of a model, on the design of ``data``; nobody else answers there."""
     cell = prior_cell(model, data)
-    return Sweep(cells=(cell,), models=lambda: (model,), baselines=None, estimands=None, from_prior=(cell.swept,))
+    return Sweep(of_prior=(cell,), models=lambda: (model,), baselines=None, estimands=None)
 
 
 def _cells(swept: str, values: tuple[float, ...], simulate: Callable[[float, int], worlds.World]) -> tuple[Cell, ...]:
@@ -163,91 +172,78 @@ def _verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
     return Estimates.from_rows(rows)
 
 
-_ANSWERS_OF_PRIOR = "labelled items of 300, models and judge drawn from the prior"
-_DECISIONS_OF_PRIOR = "verified pairs of 300, effects drawn from the prior"
-_LABELS_OF_PRIOR = "labelled items, labels drawn from the prior"
-_LEAGUES_OF_PRIOR = "battles, models drawn from the prior"
-_JUDGED_OF_PRIOR = "battles, a third of them voted on, models and a judge drawn from the prior"
-_TEMPERATURES_OF_PRIOR = "battles, a judge's temperature drawn from the prior"
-_JUDGES_OF_PRIOR = "trials of an item in each order, two judges drawn from the prior"
-
 SWEEPS: Mapping[str, Sweep] = {
     "accuracy": Sweep(
-        cells=(
+        fixed=(
             *_cells("mean Youden's J", tuple(k / 10 for k in range(1, 10)), worlds.by_mean),
             *_cells("difference of J", tuple(k / 10 for k in range(6)), worlds.by_gap),
-            *_cells(_ANSWERS_OF_PRIOR, (40, 150), prior_worlds.accuracy),
+        ),
+        of_prior=_cells(
+            "labelled items of 300, models and judge drawn from the prior", (40, 150), prior_worlds.accuracy
         ),
         models=_models("judge_error"),
         baselines=_accuracy,
         estimands=("difference", "accuracy"),
         sampling=_CAREFUL,
-        from_prior=(_ANSWERS_OF_PRIOR,),
     ),
     "panel": Sweep(
-        cells=(
-            *_cells("labelled items", (20, 40, 100), worlds.panel),
-            *_cells(_LABELS_OF_PRIOR, (20, 100), prior_worlds.panel),
-        ),
+        fixed=_cells("labelled items", (20, 40, 100), worlds.panel),
+        of_prior=_cells("labelled items, labels drawn from the prior", (20, 100), prior_worlds.panel),
         models=_models("judge_panel"),
         baselines=_panel,
-        from_prior=(_LABELS_OF_PRIOR,),
         estimands=("difference", "accuracy", "difference (these items)", "accuracy (these items)"),
     ),
     "elo": Sweep(
-        cells=(
+        fixed=(
             *_cells("battles", (100, 300, 1000), worlds.votes),
             *_cells("spread of drawn strengths, 100 battles", (0.1, 0.3, 0.6, 1, 2), worlds.leagues),
-            *_cells(_LEAGUES_OF_PRIOR, (100, 1000), prior_worlds.league),
         ),
+        of_prior=_cells("battles, models drawn from the prior", (100, 1000), prior_worlds.league),
         models=_models("bradley_terry"),
         baselines=_elo,
         estimands=("difference", "elo"),
-        from_prior=(_LEAGUES_OF_PRIOR,),
     ),
     "judge-elo": Sweep(
-        cells=_cells(_JUDGED_OF_PRIOR, (100, 300, 1000, 3000), prior_worlds.judged),
+        of_prior=_cells(
+            "battles, a third of them voted on, models and a judge drawn from the prior",
+            (100, 300, 1000, 3000),
+            prior_worlds.judged,
+        ),
         models=_models("judge_elo"),
         baselines=_elo,
-        from_prior=(_JUDGED_OF_PRIOR,),
         estimands=("difference", "elo", "deviation", "effect"),
     ),
     "soft-elo": Sweep(
-        cells=(
-            *_cells("battles, a third of them voted on", (100, 300, 1000), worlds.graded),
-            *_cells(_TEMPERATURES_OF_PRIOR, (100, 300, 1000), prior_worlds.graded),
-        ),
+        fixed=_cells("battles, a third of them voted on", (100, 300, 1000), worlds.graded),
+        of_prior=_cells("battles, a judge's temperature drawn from the prior", (100, 300, 1000), prior_worlds.graded),
         models=_models("judge_temperature"),
         baselines=_soft_elo,
         estimands=("beta", "elo"),
-        from_prior=(_TEMPERATURES_OF_PRIOR,),
     ),
     "reliability": Sweep(
-        cells=(
-            *_cells("trials of an item in each order", (3, 5, 10), worlds.trials),
-            *_cells(_JUDGES_OF_PRIOR, (3, 10), prior_worlds.trials),
+        fixed=_cells("trials of an item in each order", (3, 5, 10), worlds.trials),
+        of_prior=_cells(
+            "trials of an item in each order, two judges drawn from the prior", (3, 10), prior_worlds.trials
         ),
         models=_models("repeated_trials"),
         baselines=_trials,
         estimands=None,
         sampling=_AS_COMMANDS,
-        from_prior=(_JUDGES_OF_PRIOR,),
     ),
     "scores": Sweep(
-        cells=_cells("trials, two judges of 30 responses", (2, 5, 10), worlds.scores),
+        fixed=_cells("trials, two judges of 30 responses", (2, 5, 10), worlds.scores),
         models=_models("pointwise_scores"),
         baselines=_scores,
         estimands=("icc", "within_share", "score_sd", "mean_score", "icc[judges]"),
     ),
     "audit": Sweep(
-        cells=(
+        fixed=(
             *_cells("verified pairs of 300", (30, 60, 120), worlds.pairs),
             *_cells("spread of drawn effects of question types, 60 verified pairs", (0.1, 0.3, 0.6, 1), worlds.types),
-            *_cells(_DECISIONS_OF_PRIOR, (30, 120), prior_worlds.audit),
         ),
+        of_prior=_cells("verified pairs of 300, effects drawn from the prior", (30, 120), prior_worlds.audit),
         models=_models("verdict_agreement"),
         baselines=_verified_share,
         estimands=("consistency",),
-        from_prior=(_DECISIONS_OF_PRIOR,),
     ),
 }
