@@ -9,7 +9,6 @@ Worked out from the definitions (METHODS 2), apart from what the model `repeated
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -247,16 +246,11 @@ def layer_truth(pi: Array) -> dict[str, float]:
         judge.
     """
     worth = pi[..., 0] + pi[..., 2] / 2
-    chance = (pi[..., 0] + pi[..., 2] / 4 - worth**2).mean(axis=(0, 1, 3)).sum()
-    parts = {"stochastic": chance, **dict(_layers(worth, ("position", "protocol", "judge"), (3, 1, 0)))}
+    parts = {"stochastic": (pi[..., 0] + pi[..., 2] / 4 - worth**2).mean(axis=(0, 1, 3)).sum()}
+    # Variance along one axis after another, each of the means over those before it; summed over items.
+    for name, axis in (("position", 3), ("protocol", 1), ("judge", 0)):
+        parts[name] = worth.var(axis=axis, keepdims=True).mean(axis=(0, 1, 3)).sum()
+        worth = worth.mean(axis=axis, keepdims=True)
     varied = {"stochastic": 2, "position": pi.shape[3], "protocol": pi.shape[1], "judge": pi.shape[0]}
     total = sum(parts.values())
     return {f"variance_share[{name}]": float(part / total) for name, part in parts.items() if varied[name] > 1}
-
-
-def _layers(worth: Array, names: Sequence[str], axes: Sequence[int]) -> Iterator[tuple[str, float]]:
-    """Variance along one axis after another, each of the means over those before it; summed over items."""
-    for name, axis in zip(names, axes, strict=True):
-        spread = worth.var(axis=axis, keepdims=True)
-        yield name, float(spread.mean(axis=(0, 1, 3)).sum())
-        worth = worth.mean(axis=axis, keepdims=True)

@@ -72,15 +72,12 @@ def themed[**P, R](draw: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(draw)
     def under_theme(*args: P.args, **kwargs: P.kwargs) -> R:
-        with mpl.rc_context({**_defaults(), **RC}):
+        # The backend stays as it is, since a figure is drawn without one.
+        own: dict[Any, Any] = {k: value for k, value in mpl.rcParamsDefault.items() if not k.startswith("backend")}
+        with mpl.rc_context({**own, **RC}):
             return draw(*args, **kwargs)
 
     return under_theme
-
-
-def _defaults() -> dict[Any, Any]:
-    """The library's own settings; the backend stays as it is, since a figure is drawn without one."""
-    return {key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith("backend")}
 
 
 def canvas(height: float, width: float = WIDTH) -> Figure:

@@ -82,16 +82,10 @@ def nearest_neighbours(pairs: Pairs, *, neighbours: int = 15) -> Audit:
     evidence = gather(pairs)
     agrees = pairs.agrees[evidence.verified]
     cosine = evidence.z[evidence.unverified] @ evidence.z[evidence.verified].T
-    scores = np.where(evidence.usable, _share_of_nearest(cosine, agrees, neighbours), np.nan)
+    nearest = np.argsort(-cosine, axis=1, kind="stable")[:, :neighbours]
+    scores = np.where(evidence.usable, agrees[nearest].mean(axis=1), np.nan)
     flips = np.nan_to_num(scores, nan=1.0) < 0.5
     return evidence.audit("neighbours", scores, flips)
-
-
-def _share_of_nearest(cosine: NDArray[np.float32], agrees: NDArray[np.float64], neighbours: int) -> NDArray[np.float64]:
-    k = min(neighbours, cosine.shape[1])
-    nearest = np.argsort(-cosine, axis=1, kind="stable")[:, :k]
-    found: NDArray[np.float64] = agrees[nearest].mean(axis=1)
-    return found
 
 
 def auc(scores: NDArray[np.float64], agrees: NDArray[Any], within: NDArray[Any] | None = None) -> float:

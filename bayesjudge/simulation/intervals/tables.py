@@ -78,19 +78,14 @@ def coverage_table(
 
 
 def _with_truth(estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] | None) -> pd.DataFrame:
+    """All rows, with the number of their data set."""
     if not estimates:
         raise UsageError("no data sets: give one Estimates for each data set")
-    if truth is None:
-        return _joined(estimates)
-    truths = [truth] * len(estimates) if isinstance(truth, Mapping) else list(truth)
-    if len(truths) != len(estimates):
-        raise UsageError(f"{len(truths)} truths for {len(estimates)} data sets; give one mapping, or one for each")
-    pairs = zip(estimates, truths, strict=True)
-    return _joined([one.with_truth(known) for one, known in pairs])
-
-
-def _joined(estimates: Sequence[Estimates]) -> pd.DataFrame:
-    """All rows, with the number of their data set."""
+    if truth is not None:
+        truths = [truth] * len(estimates) if isinstance(truth, Mapping) else list(truth)
+        if len(truths) != len(estimates):
+            raise UsageError(f"{len(truths)} truths for {len(estimates)} data sets; give one mapping, or one for each")
+        estimates = [one.with_truth(known) for one, known in zip(estimates, truths, strict=True)]
     parts = [one.frame.assign(dataset=number) for number, one in enumerate(estimates)]
     return pd.concat(parts, ignore_index=True)
 
