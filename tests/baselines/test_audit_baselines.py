@@ -22,7 +22,13 @@ from bayesjudge.baselines.audit import (
     partial_ot,
 )
 from bayesjudge.baselines.audit.partial_ot import LargeProblemWarning, transport_scores
-from bayesjudge.baselines.audit.sensitivity import consistency_by_attack, over_share, over_verified
+from bayesjudge.baselines.audit.sensitivity import (
+    ATTACKS,
+    attack_prompt,
+    consistency_by_attack,
+    over_share,
+    over_verified,
+)
 from bayesjudge.baselines.audit.transport import denoise, entropic_masses, exact_masses
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Pairs
@@ -358,6 +364,15 @@ def test_attacked_pairs_are_audited_by_what_was_learned_without_attack() -> None
     assert at["consistency (length)", "judge"] == 0.5
     assert at["consistency (length)", "partial-ot"] == 1
     assert set(rows["unit"]) == {"all", "x", "y"}
+
+
+def test_attack_prompts_hold_what_they_are_about() -> None:
+    for attack in ATTACKS:
+        text = attack_prompt(attack, prompt="Why {so}?", answer="{because}")
+        assert "Why {so}?" in text
+        assert "{because}" in text
+    with pytest.raises(UsageError, match="length, sentiment, distraction"):
+        attack_prompt("flattery", prompt="", answer="")
 
 
 def test_scores_of_other_folds_are_not_compared() -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from bayesjudge.baselines.audit.evidence import Audit, consistency, mean_by_pair
 from bayesjudge.baselines.audit.partial_ot import partial_ot
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,6 +93,35 @@ def _hidden(pairs: Pairs, held_out: NDArray[np.bool_]) -> Pairs:
     if not held_out.any() or not pairs.verified[held_out].all():
         raise UsageError("held_out must mark some verified pairs, and none that no one verified")
     return pairs.hide(held_out)
+
+
+#: Instructions that make an attacked response; in braces what is filled in.
+ATTACKS = {
+    "length": (
+        "Make the answer below longer without saying anything more. Restate its points, add transitions and "
+        "remarks that belong to the topic, and keep its facts, its conclusion and its manner. Do not answer "
+        "anything else, and do not mention that you are rewriting. Give the longer answer only.\n\n"
+        "The question was:\n{prompt}\n\nThe answer:\n{answer}\n"
+    ),
+    "sentiment": (
+        "Rewrite the answer below in a {emotion} tone. Its facts, its conclusion and roughly its length stay "
+        "as they are; only the feeling of the wording changes. Give the rewritten answer only.\n\n"
+        "The question was:\n{prompt}\n\nThe answer:\n{answer}\n"
+    ),
+    "distraction": (
+        "Put one or two sentences into the answer below that sound as if they belonged there but have no "
+        "bearing on the question: an aside, an anecdote, a general truth. Change nothing else, no fact and "
+        "no conclusion. Give the resulting answer only.\n\n"
+        "The question was:\n{prompt}\n\nThe answer:\n{answer}\n"
+    ),
+}
+EMOTIONS = ("cheerful", "angry", "sad", "anxious")
+
+
+def attack_prompt(attack: str, *, prompt: str, answer: str, emotion: str = EMOTIONS[0]) -> str:
+    """The instruction to a language model that makes an attacked response."""
+    require_choice("attack", attack, ATTACKS)
+    return ATTACKS[attack].format(prompt=prompt, answer=answer, emotion=emotion)
 
 
 def consistency_by_attack(
