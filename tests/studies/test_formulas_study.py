@@ -18,6 +18,7 @@ from bayesjudge.inference import Hmc, fit
 from bayesjudge.models.judge_error import JudgeError, by_group
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.terminal import show_answer
+from bayesjudge.studies.accuracy.guidance import _columns
 from bayesjudge.tables import Verdicts
 
 CHEAP: dict[str, Any] = {
@@ -205,6 +206,13 @@ def test_columns_are_tested_unless_they_are_in_the_model(tmp_path: Path) -> None
     again = bj.accuracy(frame, formula=formulas, **quick)
     assert set(again.checks["columns"]["column"]) == {"colour", "topic"}
     assert not [text for text in again.warnings if "errors depend on" in text]
+
+
+def test_of_categories_a_group_is_offered() -> None:
+    """With '1 + (1|topic) + (1|system)' for accuracy no system could be good at one topic and bad at another."""
+    tested = pd.DataFrame({"column": ["my topic"], "judge": ["x"], "levels": [4.0], "z": [9.0], "holm": [0.0]})
+    (said,) = _columns(tested, 3, complete=True)
+    assert said.endswith("To learn how, --group 'my topic'")
 
 
 def test_the_page_has_the_groups_whoever_gives_their_rows(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Its seven items are those of "Bias and Uncertainty in LLM-as-a-Judge Estimation"
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -96,12 +97,19 @@ def _columns(tested: pd.DataFrame, systems: int, *, complete: bool) -> list[str]
     more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
     first = bad.iloc[0]
     name = first["column"] if first["column"].isidentifier() else f"`{first['column']}`"
-    terms = [name if pd.isna(first["levels"]) else f"(1|{name})", *["(1|system)"] * (systems > 1)]
-    chosen = "" if complete else f"Wherever labels were chosen by it, add --formula 'label ~ 1 + {terms[0]}'; "
+    number = pd.isna(first["levels"])
+    term = name if number else f"(1|{name})"
+    terms = " + ".join(["1", term, *["(1|system)"] * (systems > 1)])
+    chosen = "" if complete else f"Wherever labels were chosen by it, add --formula 'label ~ 1 + {term}'; "
+    # Categories next to systems in a formula of accuracy would make every system better and worse in the same ones.
+    learn = (
+        f"--formula 'sensitivity ~ {terms}' and the same for specificity and accuracy"
+        if number
+        else f"--group {shlex.quote(first['column'])}"
+    )
     text = (
         f"errors depend on {', '.join(shown)}{more}, given the label (Holm's p below {LEVEL:g} over {len(tested)} "
-        f"tests). {chosen}{'To' if complete else 'to'} learn how, --formula "
-        f"'sensitivity ~ {' + '.join(['1', *terms])}' and the same for specificity and accuracy"
+        f"tests). {chosen}{'To' if complete else 'to'} learn how, {learn}"
     )
     return [text]
 
