@@ -87,6 +87,12 @@ def test_mt_bench_pair_judgments_are_two_orders() -> None:
     ]
     assert dict(battles.dropped) == {"error, of a record with other judgements": 1}
     assert count_battles(battles).judge_pairs("gpt-4 pair-v2").n.tolist() == [[0, 2, 0]]
+    # Forks write the judge and its prompt apart.
+    apart = frame.iloc[[0, 0]].drop(columns="judge").assign(judge_model=["gpt-4", "other"], judge_prompt="pair")
+    battles = read_battles(apart)
+    assert battles.frame["judge"].unique().tolist() == ["gpt-4", "other"]
+    assert set(battles.frame["prompt"]) == {"pair"}
+    assert not any("repeated runs" in text for text in battles.warnings)
 
 
 def test_alpaca_eval_annotations() -> None:

@@ -28,8 +28,10 @@ def _item(record: Record) -> str | None:
 
 def _shared(record: Record) -> Row:
     kept = {name: record[name] for name in ("turn", "category", "language", "tstamp") if name in record}
-    question = text(record.get("question_id"))
-    return {**kept, "item": _item(record), "question_id": question, "judge": _judge(record.get("judge"))}
+    # Some write the two names of a judge, the model's and the prompt's, under keys of their own.
+    kept |= {"prompt": prompt} if (prompt := text(record.get("judge_prompt"))) else {}
+    question, judge = text(record.get("question_id")), record.get("judge", record.get("judge_model"))
+    return {**kept, "item": _item(record), "question_id": question, "judge": _judge(judge)}
 
 
 def _pair(record: Record, _: File) -> Iterator[Row]:
