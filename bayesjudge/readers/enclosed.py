@@ -11,12 +11,19 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.readers.column_names import TRIAL_ALIASES, VERDICT_ALIASES, means_any, means_known
+from bayesjudge.readers.column_names import BATTLE_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES, means_any, means_known
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.format import Record
+from bayesjudge.readers.values import LONGEST
 
-#: What an object may say of all its rows at once.
-_OF_ALL = ("model", "judge")
+#: What an object may say of all its rows at once, by these names and others of each.
+_OF_ALL = {
+    "model": VERDICT_ALIASES["model"][0],
+    "judge": VERDICT_ALIASES["judge"][0],
+    **{side: BATTLE_ALIASES[side][0] for side in ("model_a", "model_b")},
+}
+#: Keys of an object that describes the rows; one of more is a table by itself.
+_MOST_KEYS = 20
 #: Names of a verdict, and of the outcome of a comparison.
 _VERDICTS = ["verdict", *chain(*VERDICT_ALIASES["verdict"]), "outcome", *chain(*TRIAL_ALIASES["outcome"])]
 
@@ -33,6 +40,8 @@ def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | N
     --------
     >>> enclosed_rows("log.json", {"judge": "heron", "results": [{"item": "q1", "verdict": 1}]})
     ([{'judge': 'heron', 'item': 'q1', 'verdict': 1}], "the objects in 'results' (1)")
+    >>> enclosed_rows("log.json", {"judge": {"name": "heron"}, "rows": [{"id": "q1", "verdict": 1}]})[0]
+    [{'judge.name': 'heron', 'id': 'q1', 'verdict': 1}]
     >>> enclosed_rows("log.json", {"item": {"0": "q1", "1": "q2"}, "verdict": {"0": 1, "1": 0}})
     ([{'item': 'q1', 'verdict': 1}, {'item': 'q2', 'verdict': 0}], 'columns of 2 values')
     """
@@ -49,7 +58,7 @@ def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | N
         )
     if lists:
         rows = record[lists[0]]
-        common = {key: value for key, value in record.items() if _says_of_all(key, value, rows[0])}
+        common = {key: value for key, value in _words(record).items() if _says_of_all(key, rows[0])}
         return [{**common, **row} for row in rows], f"the objects in {lists[0]!r} ({len(rows)})"
     values = list(record.values())
     if not values:
@@ -140,7 +149,18 @@ def _means_something(names: Iterable[str]) -> bool:
     return any(map(means_known, names))
 
 
-def _says_of_all(key: str, value: Any, row: Record) -> bool:
-    """Whether it names the model or judge of rows that name none themselves."""
-    named = [(name, *VERDICT_ALIASES[name][0]) for name in _OF_ALL]
-    return isinstance(value, str) and any(means_any([key], words) and not means_any(row, words) for words in named)
+def _words(record: Record, prefix: str = "") -> Record:
+    """The texts of an object that is no row, by their paths: ``judge.name``. Its numbers are of all rows together."""
+    found: dict[str, Any] = {}
+    for key, value in record.items():
+        described = isinstance(value, dict) and len(value) <= _MOST_KEYS
+        inner = _words(value, f"{prefix}{key}.") if described else {}
+        found |= {f"{prefix}{key}": value} if isinstance(value, str) and len(value) <= LONGEST else inner
+    return found
+
+
+def _says_of_all(key: str, row: Record) -> bool:
+    """Whether it names the model or judge of rows that name none themselves, or has a name of its own."""
+    named = [(name, *words) for name, words in _OF_ALL.items()]
+    ours = [words for words in named if means_any([key], words)]
+    return not any(means_any(row, words) for words in ours) if ours else not means_known(key)

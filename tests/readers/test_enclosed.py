@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers import read_verdicts
+from bayesjudge.readers import read_battles, read_verdicts
 from bayesjudge.readers.enclosed import enclosed_rows
 
 LOG = pd.DataFrame(
@@ -48,6 +48,23 @@ def test_a_list_in_an_object_with_what_holds_for_all_its_rows(tmp_path: Path) ->
     assert read(tmp_path, {"model": "otter", **around, "results": named})["model"].tolist() == ["lynx"]
     assert set(found["judge"]) == {"heron"}
     assert "score" not in found
+    assert "config.seed" not in found
+
+
+def test_what_an_object_names_of_its_rows_is_a_column_under_its_path(tmp_path: Path) -> None:
+    """Three judges in three files were one judge that contradicts itself."""
+    table = {f"q{k}": "a question" for k in range(30)}
+    for judge in ("heron", "lynx"):
+        side = {"fighter_a": {"name": "x", "kind": "open"}, "fighter_b": {"name": "y"}, "questions": table}
+        record = {"judge": {"name": judge, "winner": "B"}, **side, "results": [{"id": "q1", "winner": "A"}]}
+        (tmp_path / f"{judge}.json").write_text(json.dumps(record), encoding="utf-8")
+    columns = {"model_a": "fighter_a.name", "model_b": "fighter_b.name"}
+    found = read_battles(tmp_path, columns=columns).frame
+    assert found[["judge", "model_a", "model_b", "verdict"]].to_numpy().tolist() == [
+        [judge, "x", "y", 1.0] for judge in ("heron", "lynx")
+    ]
+    assert set(found["fighter_a.kind"]) == {"open"}
+    assert not [name for name in found if name.startswith("questions.")]
 
 
 def test_objects_under_keys_and_lists_of_one_length(tmp_path: Path) -> None:
