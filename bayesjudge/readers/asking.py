@@ -187,9 +187,11 @@ def _with_option(option: str, columns: Columns, choices: Choices) -> tuple[Colum
     named = dict(columns)
     words = shlex.split(option)
     for flag, value in zip(words[::2], words[1::2], strict=True):
+        ours, _, theirs = value.partition("=")
         if flag == "--column":
-            ours, _, theirs = value.partition("=")
             named[ours] = theirs
+        elif flag == "--set":
+            found["put"] = {**found.get("put", {}), ours: theirs}
         elif flag == "--where":
             found["where"] = [*(text for one in conditions(found.get("where")) for text in one.typed), value]
         else:
@@ -208,7 +210,7 @@ def typed_options(columns: Mapping[str, str] | None, choices: Choices) -> str:
 
 
 def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: str | None = None) -> _Asked:
-    table = read_verdicts(parts, columns=columns, labels=gold, **choices)
+    table = read_verdicts(parts, columns=columns, labels=gold, refuse_doubtful=True, **choices)
     labels = int(table.frame["label"].notna().sum())
     why = f"{len(table)} verdicts, {labels} of them on answers with a label"
     if labels:
@@ -219,13 +221,14 @@ def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: str | 
 
 
 def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
-    table = read_battles(parts, columns=columns, **_of_rows(choices))
+    table = read_battles(parts, columns=columns, refuse_doubtful=True, **_of_rows(choices))
     votes = int(table.frame["human"].notna().sum())
     return _Asked(tables=[table], why=f"{len(table)} comparisons, {votes} with a person's vote")
 
 
 def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
-    tables = [table for table in read_repeats(parts, columns=columns, **_of_rows(choices)) if table is not None]
+    read = read_repeats(parts, columns=columns, refuse_doubtful=True, **_of_rows(choices))
+    tables = [table for table in read if table is not None]
     counts = [
         table.frame.groupby([name for name in ("item", "judge", "response") if name in table.frame]).size()
         for table in tables

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, reference_answers
+from bayesjudge.readers.conflicts import choose_one, repeats_of_what
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.marks import one_vote_a_row, people_among_judges
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
@@ -22,6 +23,9 @@ from bayesjudge.tables.battle_rows import NAMES
 from bayesjudge.tables.columns import label_source, require_unique
 from bayesjudge.tables.words import ORDERS, code_numbers
 
+#: What a judge decides once.
+_KEYS = ("item", "model_a", "model_b", "judge", "order")
+
 
 def read_battles(
     source: Any,
@@ -29,6 +33,7 @@ def read_battles(
     columns: Mapping[str, str] | None = None,
     judges: Sequence[str] | None = None,
     order: str | None = None,
+    refuse_doubtful: bool = False,
     **choices: Unpack[Choices],
 ) -> Battles:
     """Read battles from a file, several files, standard input or a table in memory.
@@ -46,6 +51,8 @@ def read_battles(
         Columns of a wide table that each hold one judge's verdicts.
     order : {"ab", "ba"}, optional
         Which answer was shown first on every row, where the table has no column that says so.
+    refuse_doubtful : bool, default False
+        Refuse rows that another column or the file tells apart, in place of a warning that they count as repetitions.
     **choices
         What else to say of the file, see `Reading`: ``format, put, where, items``.
 
@@ -89,8 +96,19 @@ def read_battles(
         battles = Battles.from_frame(frame)
     except InputError as error:
         found = located(error.problems, parts)
-        raise parts[0].explained(InputError(found)) from error
+        better = choose_one(frame, found, value="human", keys=_KEYS[:3], known=NAMES)
+        raise better or parts[0].explained(InputError(found)) from error
     warnings += _of_probabilities(frame)
+    warnings += repeats_of_what(
+        frame,
+        parts,
+        value="verdict",
+        keys=_KEYS,
+        number="run",
+        known=NAMES,
+        assumed=battles.warnings,
+        refuse=refuse_doubtful,
+    )
     return replace(
         battles,
         warnings=tuple(dict.fromkeys(warnings + battles.warnings)),

@@ -1,4 +1,4 @@
-"""Rows that contradict each other because a log holds several prompts, runs or rounds: which column says so."""
+"""Rows that contradict or repeat each other because a log holds several prompts, criteria or files: what says so."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
+from bayesjudge.readers.format import File
+from bayesjudge.readers.parts import Part
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import distinct_values
 
@@ -17,6 +21,9 @@ from bayesjudge.tables.coding import distinct_values
 MOST_VALUES = 20
 #: Choices that a message names.
 MOST_NAMED = 6
+#: Share of the repeated items in which a column must have the same values, each as often as the others, to say what the
+#: rows are of: some items may lack a row, or have one twice.
+_NEARLY_ALL = 0.8
 
 
 def choose_one(
@@ -84,3 +91,105 @@ def _choices(columns: pd.DataFrame) -> list[str]:
     rows = columns.drop_duplicates().to_dict("records")
     options = (" ".join(f"--where {shlex.quote(f'{name}={value}')}" for name, value in row.items()) for row in rows)
     return sorted(options, key=lambda option: (len(option), option))
+
+
+def repeats_of_what(
+    frame: pd.DataFrame,
+    parts: Sequence[Part],
+    *,
+    value: str,
+    keys: Sequence[str],
+    number: str,
+    known: Sequence[str],
+    assumed: Sequence[str],
+    refuse: bool,
+) -> tuple[str, ...]:
+    """What is said of rows that count as repetitions, although the file or a further column is what tells them apart.
+
+    frame: The rows of all parts, under our names.
+    number: Our column that numbers repetitions.
+    assumed: What the table says; nothing is doubtful where it took no rows as repetitions.
+    refuse: Raise it, with the options that decide it.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": [*"qqrr"], "outcome": [*"abaa"], "aspect": ["style", "facts"] * 2})
+    >>> options = {"value": "outcome", "keys": ["item"], "number": "trial", "known": ["item", "outcome"]}
+    >>> said = repeats_of_what(frame, [], **options, assumed=["2 rows: taken as repeated trials"], refuse=False)
+    >>> print(said[0])  # doctest: +ELLIPSIS
+    column 'aspect' has the same 2 values for each item, ... Choose one: --where aspect=facts; --where aspect=style; ...
+    """
+    if not any(_ASSUMED in text for text in assumed) or "item" not in frame or value not in frame:
+        return ()
+    sizes = [len(part.frame) for part in parts]
+    rows = frame.assign(**{_FILE: np.repeat(np.arange(len(parts)), sizes)}) if len(parts) > 1 else frame
+    rows = rows[rows[value].notna()]
+    words = rows[[name for name in keys if name in rows]].apply(as_words)
+    group = words.groupby(list(words), sort=False).ngroup()
+    again = group.duplicated(keep=False)
+    if not again.any():
+        return ()
+    found = _by_file(rows, group, parts, number) or _by_column(rows[again], group[again], value, number, known)
+    if found is not None and refuse:
+        raise found
+    return (str(found),) if found is not None else ()
+
+
+#: How tables say that they numbered rows.
+_ASSUMED = "taken as repeated"
+#: The column of the file's number, which no user's column is called.
+_FILE = "\0file"
+
+
+def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], number: str) -> UsageError | None:
+    """Files none of which has an item twice, and nothing that names whose or which they are."""
+    named = "judge" in rows and rows["judge"].notna().any()
+    if _FILE not in rows or named or pd.DataFrame({"group": group, "file": rows[_FILE]}).duplicated().any():
+        return None
+    stems = {File(name=part.name).stem for part in parts}
+    name = "{file}" if len(stems) == len(parts) else "{folder}"
+    options = [f"--set {shlex.quote(f'{ours}={name}')}" for ours in (number, "judge")]
+    text = (
+        f"no file has an item twice, and no column names a judge or a {number}: rows of the {len(parts)} files count "
+        f"as repetitions by one judge. Where each file is another judge's: {options[1]}, or --column judge=THAT; "
+        f"where one judge was asked again: {options[0]}"
+    )
+    return UsageError(text, lacks=f"a judge or a {number} for each of {len(parts)} files", options=options)
+
+
+def _by_column(
+    rows: pd.DataFrame, group: pd.Series[int], value: str, number: str, known: Sequence[str]
+) -> UsageError | None:
+    """A column with the same few values in each group, each as often as the others, that is not the value again."""
+    others = [str(name) for name in rows.columns if name not in {*known, "model_a", "model_b", _FILE}]
+    # Who voted and which answer was shown first are no criteria.
+    none = {*named_like(others, "voter"), *columns_of(rows, ["order", *TRIAL_ALIASES["order"][0]])}
+    free = {name: words for name in others if name not in none and (words := _words(rows[name])) is not None}
+    stated = rows[[name for name in ("order", value) if name in rows]].apply(as_words)
+    for name in sorted(free, key=lambda name: free[name].nunique()):
+        if _in_each(group, free[name]) and not _states(stated, value, free[name]):
+            # Other orders and prompts are repetitions too.
+            asked = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
+            once = not asked.assign(**{name: free[name]}).duplicated().any()
+            return _which(rows[[name]], name, number, alone=once and number == "trial")
+    return None
+
+
+def _in_each(group: pd.Series[int], values: pd.Series[str]) -> bool:
+    counts = pd.crosstab(group, values).to_numpy()
+    return bool(((counts > 0).all(axis=1) & (counts.min(axis=1) == counts.max(axis=1))).mean() >= _NEARLY_ALL)
+
+
+def _which(column: pd.DataFrame, name: str, number: str, *, alone: bool) -> UsageError:
+    """What to choose; ``alone`` says that no chosen rows would have a repetition."""
+    every, numbered = _choices(column), f"--column {shlex.quote(f'{number}={name}')}"
+    choices, lacks = every[:MOST_NAMED], f"a choice of one of {len(every)} values of {name!r}"
+    text = (
+        f"column {name!r} has the same {len(every)} values for each item, and rows that differ in it count as "
+        f"repetitions by one judge. Choose one: {'; '.join(choices)}; or {numbered} where they number repetitions"
+    )
+    if alone:
+        lacks = f"a second judgement of any item by one judge, unless column {name!r} numbers them"
+        return UsageError(text, lacks=lacks, options=[numbered])
+    numbers = pd.api.types.is_numeric_dtype(column[name])
+    return UsageError(text, lacks=lacks, options=[numbered, *choices] if numbers else [*choices, numbered])

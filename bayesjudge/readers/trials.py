@@ -11,6 +11,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
+from bayesjudge.readers.conflicts import repeats_of_what
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
@@ -19,6 +20,7 @@ from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.sides import pairs_as_items, winners_named
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS
+from bayesjudge.tables.repeat_rows import Layout
 from bayesjudge.tables.scores import SCORES
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
@@ -98,7 +100,12 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
 
 
 def read_repeats(
-    source: Any, *, scores: Any = None, columns: Mapping[str, str] | None = None, **choices: Unpack[Choices]
+    source: Any,
+    *,
+    scores: Any = None,
+    columns: Mapping[str, str] | None = None,
+    refuse_doubtful: bool = False,
+    **choices: Unpack[Choices],
 ) -> tuple[Trials | None, Scores | None]:
     """Read a table that holds comparisons, scores, or both (a verdict and ``score_a``, ``score_b`` a row).
 
@@ -110,6 +117,8 @@ def read_repeats(
         A second table, of scores; then the first holds comparisons.
     columns : mapping of str to str, optional
         Our name to yours, of either.
+    refuse_doubtful : bool, default False
+        Refuse rows that another column or the file tells apart, in place of a warning that they count as repetitions.
     **choices
         What else to say of the first table, see `Reading`: ``format, put, where, items``, as in
         ``where="prompt=base"``.
@@ -155,10 +164,12 @@ def read_repeats(
     said = (f"no value in {' or '.join(left_out)} of the rows used: not looked at",) if left_out else ()
     trials = scores = None
     if compared and compared is not left_out:
-        trials = _trials(parts, _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES), reading.items)
+        of_trials = _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES)
+        trials = _trials(parts, of_trials, reading.items, refuse=refuse_doubtful)
         trials = replace(trials, warnings=said + trials.warnings)
     if scored and scored is not left_out:
-        scores = _scores(parts, _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES), reading.items)
+        of_scores = _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES)
+        scores = _scores(parts, of_scores, reading.items, refuse=refuse_doubtful)
         scores = replace(scores, warnings=said + scores.warnings)
     return trials, scores
 
@@ -225,7 +236,9 @@ def _neither(found: Sequence[str]) -> Problem:
     )
 
 
-def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None) -> Trials:
+def _trials(
+    parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None, *, refuse: bool = False
+) -> Trials:
     items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_TRIAL_NAMES)
     frame, named, warnings = _named(parts, columns, TRIAL_ALIASES, _TRIAL_NAMES, items)
     if "slot" not in frame:
@@ -236,11 +249,14 @@ def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
         trials = Trials.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, named)) from error
+    warnings += _of_what(frame, named, TRIALS, _TRIAL_NAMES, assumed=trials.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + trials.warnings))
     return replace(trials, dropped={**unread(parts), **trials.dropped}, warnings=notes, source=origins(parts))
 
 
-def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None) -> Scores:
+def _scores(
+    parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None, *, refuse: bool = False
+) -> Scores:
     items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_SCORE_NAMES)
     frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES, items)
     frame, paired = pairs_as_items(frame)
@@ -249,8 +265,30 @@ def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
         scores = Scores.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, named)) from error
+    warnings += _of_what(frame, named, SCORES, _SCORE_NAMES, assumed=scores.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + scores.warnings))
     return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))
+
+
+def _of_what(
+    frame: pd.DataFrame,
+    parts: Sequence[Part],
+    layout: Layout,
+    names: Sequence[str],
+    *,
+    assumed: Sequence[str],
+    refuse: bool,
+) -> tuple[str, ...]:
+    return repeats_of_what(
+        frame,
+        parts,
+        value=layout.value,
+        keys=(*layout.keys, *layout.conditions),
+        number="trial",
+        known=names,
+        assumed=assumed,
+        refuse=refuse,
+    )
 
 
 def _numbered(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
-from bayesjudge.readers.conflicts import choose_one
+from bayesjudge.readers.conflicts import choose_one, repeats_of_what
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
@@ -35,7 +35,12 @@ from bayesjudge.tables.verdict_rows import NAMES
 
 
 def read_verdicts(
-    source: Any, *, columns: Mapping[str, str] | None = None, labels: Any = None, **choices: Unpack[Choices]
+    source: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    labels: Any = None,
+    refuse_doubtful: bool = False,
+    **choices: Unpack[Choices],
 ) -> Verdicts:
     """Read judge verdicts from a file, several files, standard input or a table in memory.
 
@@ -52,6 +57,8 @@ def read_verdicts(
     labels : str, path or table, optional
         Gold labels by item and model, or by item alone; the same mapping applies where it names their
         columns. By default the marks of people that a tool's log holds.
+    refuse_doubtful : bool, default False
+        Refuse rows that another column or the file tells apart, in place of a warning that they count as repetitions.
     **choices
         What else to say of the file, see `Reading`: ``format, verdict, label, threshold, put, where, items,
         texts``.
@@ -95,7 +102,8 @@ def read_verdicts(
     frames = [one.frame for one in named]
     frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)
     warnings += joined
-    frame, people = (frame, gold.frame) if gold else marks_apart(frame, parts)
+    whole = frame
+    frame, people = (whole, gold.frame) if gold else marks_apart(whole, parts)
     people = pd.concat(marks, ignore_index=True) if marks else people
     warnings += _of_one_kind(frame, people, reading)
     try:
@@ -108,6 +116,16 @@ def read_verdicts(
             better = better or words_offered(frame, problems, named[0].read_as)
         better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES)
         raise better or parts[0].explained(InputError(problems)) from error
+    warnings += repeats_of_what(
+        whole,
+        named,
+        value="verdict",
+        keys=("item", "model", "judge"),
+        number="run",
+        known=NAMES,
+        assumed=verdicts.warnings,
+        refuse=refuse_doubtful,
+    )
     return replace(
         verdicts,
         warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from format_fixtures import FIXTURES
 from typer.testing import CliRunner
 
 from bayesjudge.cli import app
+from bayesjudge.readers import read_repeats
 from bayesjudge.readers.inspection import inspect_source, inspection_schema
 
 #: Commands that some files need to answer a question: a baseline that no record names, a threshold.
@@ -88,6 +90,65 @@ def test_several_criteria_are_listed_with_their_commands(tmp_path: Path) -> None
     found = run_inspect(str(path))["accuracy"]
     assert found["lacks"] == ["a choice of one of 2 criteria of a judge"]
     assert found["commands"] == [f"bayesjudge accuracy {path} --verdict {name}" for name in ("'a b'", "c")]
+
+
+COMPARED = {"model_a": "x", "model_b": "y", "winner": [*"abbaabab"]}
+
+
+@pytest.mark.parametrize(
+    ("question", "columns"),
+    [
+        ("reliability", {"winner": [*"abbaabab"]}),
+        ("reliability", {"response": "r", "score": [3, 1, 2, 2, 4, 5, 1, 2]}),
+        ("elo", COMPARED),
+        ("accuracy", {"model": "m", "verdict": [0, 1, 1, 0, 0, 1, 0, 1], "label": 1}),
+    ],
+)
+def test_criteria_in_a_column_are_no_repetitions(question: str, columns: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log = pd.DataFrame({"item": [*"ppqqrrss"], "judge": "j", "aspect": ["style", "the facts"] * 4, **columns})
+    number = "trial" if question == "reliability" else "run"
+    each = [f"bayesjudge {question} {path} {one}" for one in ("--where aspect=style", "--where 'aspect=the facts'")]
+    numbered = f"bayesjudge {question} {path} --column {number}=aspect"
+    pd.concat([log, log]).to_csv(path, index=False)
+    found = run_inspect(str(path))[question]
+    assert (found["possible"], found["lacks"]) == (False, ["a choice of one of 2 values of 'aspect'"])
+    assert found["commands"] == [*each, numbered]
+    log.to_csv(path, index=False)
+    # Within one aspect nothing was judged twice, which only reliability needs.
+    assert run_inspect(str(path))[question]["commands"] == ([numbered] if number == "trial" else [*each, numbered])
+    both = pd.concat([log.assign(order="ab"), log.assign(order="ba")])
+    both.to_csv(path, index=False)
+    assert run_inspect(str(path))[question]["commands"] == [*each, numbered]
+    log.assign(trial=[1, 2] * 4, run=[1, 2] * 4).to_csv(path, index=False)
+    assert run_inspect(str(path))[question]["possible"]
+    # A column that varies by chance names nothing.
+    log.assign(aspect=[*"abaabbab"]).to_csv(path, index=False)
+    assert run_inspect(str(path))[question]["possible"]
+
+
+def test_people_who_differ_by_criterion_are_offered_each(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log = pd.DataFrame({"item": [*"ppqqrrss"], **COMPARED, "aspect": ["style", "facts"] * 4})
+    log.assign(judge="j", human=log["winner"]).to_csv(path, index=False)
+    each = [f"bayesjudge elo {path} --where aspect={name}" for name in ("facts", "style")]
+    assert sorted(run_inspect(str(path))["elo"]["commands"]) == each
+
+
+def test_repetitions_in_different_files_need_a_judge_or_a_number(tmp_path: Path) -> None:
+    """Files of three judges, none of which names its own, were fifty items judged again."""
+    for folder in ("heron", "lynx"):
+        (tmp_path / folder).mkdir()
+        pd.DataFrame({"item": ["q1", "q2"], "winner": ["a", "b"]}).to_csv(tmp_path / folder / "v.csv", index=False)
+    source = str(tmp_path / "*" / "v.csv")
+    found = run_inspect(source)["reliability"]
+    assert found["lacks"] == ["a judge or a trial for each of 2 files"]
+    typed = [f"bayesjudge reliability {shlex.quote(source)} --set '{name}={{folder}}'" for name in ("trial", "judge")]
+    assert found["commands"] == typed
+    trials, _ = read_repeats(source)
+    assert trials is not None
+    assert "Where each file is another judge's: --set 'judge={folder}'" in " ".join(trials.warnings)
+    assert run_inspect(source, "--set", "trial={folder}")["reliability"]["possible"]
 
 
 def test_a_table_that_answers_nothing_exits_with_2(tmp_path: Path) -> None:
