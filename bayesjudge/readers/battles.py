@@ -12,7 +12,7 @@ from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, reference_answers
 from bayesjudge.readers.conflicts import choose_one, repeats_of_what
 from bayesjudge.readers.items import of_log, read_items, with_items
-from bayesjudge.readers.marks import one_vote_a_row, people_among_judges
+from bayesjudge.readers.marks import one_vote_a_row, people_among_judges, voters_among_columns, without_fickle_voters
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
@@ -82,7 +82,7 @@ def read_battles(
     parts: list[Part] = []
     warnings: tuple[str, ...] = ()
     read = read_parts(source, reading, taken=[*(columns or {}).values(), *(judges or ())])
-    for part in (to_battles(one, mapped=columns or ()) for one in read):
+    for part in (to_battles(one, mapped=columns or {}) for one in read):
         one, notes = _named(*one_vote_a_row(part, of_log(part.frame, columns, items), "human"), judges)
         parts.append(one)
         warnings += one.notes + notes
@@ -114,7 +114,7 @@ def read_battles(
         warnings=tuple(dict.fromkeys(warnings + battles.warnings)),
         dropped={**unread(parts), **battles.dropped},
         source=origins(parts) + (items.source if items else ()),
-        label_source=label_source(columns, battles.frame, "human"),
+        label_source=label_source(columns, battles.frame, "human", by_format=parts[0].tool is not None),
     )
 
 
@@ -151,7 +151,9 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
         notes: tuple[str, ...] = ()
         if part.tool is None or judges is not None:
             frame, notes = one_judge_a_row(frame, judges=judges, taken=tuple(mapped.values()))
-        mapping, doubts = replace(part, frame=frame).recognised(mapped, BATTLE_ALIASES)
+        frame, voters = (frame, ()) if part.tool else voters_among_columns(frame, mapped)
+        aliases = {name: words for name, words in BATTLE_ALIASES.items() if name != "judge" or not voters}
+        mapping, doubts = replace(part, frame=frame).recognised(mapped, aliases)
     except InputError as error:
         located_in = [replace(problem, found=f"{problem.found} in {part.name}") for problem in error.problems]
         raise InputError(located_in, options=error.options) from error
@@ -162,7 +164,9 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
     if people is not None and people.any():
         voted = whole["verdict"].astype(object).where(people)
         whole = whole.assign(human=voted, **{name: whole[name].mask(people) for name in ("judge", "verdict")})
+    if voters or (part.tool is not None and "voter" not in mapped):
+        whole, voters = without_fickle_voters(whole, voters)
     named = replace(named, frame=whole)
-    notes += doubts + moved + read + said
+    notes += voters + doubts + moved + read + said
     notes += () if part.tool else reference_answers(named.frame, "human")
     return named, notes

@@ -48,6 +48,8 @@ _HUMAN = [
 _ANY_HUMAN = "human_*"
 _JUDGES = ["judge_model", "judge_id", "judge_name", "judger", "annotator", "evaluator", "grader", "rater", "autorater"]
 _VOTERS = ["human_id", "voter_id", "annotator_id", "user_id", "rater_id"]
+#: Names of who voted, where all that a table holds are people's votes.
+VOTERS = ["voter", *_VOTERS, "annotator", "rater", "user", "worker", "worker_id", "turker", "turker_id", "turkerid"]
 
 #: Ways to choose among columns that could be meant, of which a message names as many.
 MOST_WAYS = 4

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers.column_names import listed_columns, named_like
+from bayesjudge.readers.column_names import VOTERS, columns_of, listed_columns, named_like
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
@@ -62,6 +63,49 @@ def one_vote_a_row(part: Part, columns: Mapping[str, str], name: str) -> tuple[P
         frame = frame.assign(item=frame.index + 1)
     others = {ours: theirs for ours, theirs in columns.items() if ours != name}
     return replace(part, frame=frame, notes=(*part.notes, note)), others
+
+
+def voters_among_columns(frame: pd.DataFrame, mapped: Mapping[str, str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Battles with ``voter``, where all they hold are people's votes and one column has a name of who judged.
+
+    Examples
+    --------
+    >>> votes = pd.DataFrame({"model_a": ["x"], "model_b": ["y"], "human": ["a"], "annotator": ["p1"]})
+    >>> voters_among_columns(votes, {})[0]["voter"].tolist()
+    ['p1']
+    """
+    there = [name for name in map(str, frame.columns) if name not in mapped.values()]
+    judged = any(named_like([*there, *mapped], name) for name in _JUDGED)
+    if judged or not named_like([*there, *mapped], "human") or named_like([*there, *mapped], "voter"):
+        return frame, ()
+    found = [name for name in columns_of(frame, VOTERS) if name in there]
+    if len(found) != 1:
+        return frame, ()
+    return frame.assign(voter=frame[found[0]]), (f"column {found[0]!r} was read as voter: all here are people's votes",)
+
+
+def without_fickle_voters(frame: pd.DataFrame, said: tuple[str, ...]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Votes without ``voter``, read from a column of another name, where one of them voted differently on one battle.
+
+    said: How the voters were read.
+    """
+    keys = ["item", "model_a", "model_b", "voter"]
+    theirs = [name for name in columns_of(frame, VOTERS) if name != "voter"]
+    if not theirs or not {*keys, "human"} <= set(frame.columns):
+        return frame, said
+    votes = frame[[*keys, "human"]].apply(as_words).drop_duplicates()
+    again = votes[keys[:-1]].assign(voter=votes["voter"]).duplicated() & (votes["voter"] != "")
+    if not again.any():
+        return frame, said
+    note = (
+        f"{again.sum()} votes differ from another of the same {theirs[0]!r} on the same battle: each counts as another "
+        f"person's; --cluster {shlex.quote(theirs[0])} keeps each one's together"
+    )
+    return frame.drop(columns="voter"), (note,)
+
+
+#: What a judge says of a battle.
+_JUDGED = ("verdict", "score_a", "score_gap", "prob_a")
 
 
 def judged_once(part: Part) -> Part:

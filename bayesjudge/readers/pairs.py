@@ -117,7 +117,7 @@ def read_pairs(
         warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),
         dropped={**unread(parts), **pairs.dropped},
         source=origins(parts) + (items.source if items else ()),
-        label_source=label_source(columns, pairs.frame, "human_prefers"),
+        label_source=label_source(columns, pairs.frame, "human_prefers", by_format=parts[0].tool is not None),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -73,13 +73,19 @@ def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFram
     return frame[judged | ~marked].drop(columns="label"), marks.drop(columns="annotator")
 
 
-def to_battles(part: Part, *, mapped: Collection[str] = ()) -> Part:
-    """Comparisons of two models by judges, people or both; a plain table as it is."""
+def to_battles(part: Part, *, mapped: Mapping[str, str]) -> Part:
+    """Comparisons of two models by judges, people or both; a plain table as it is.
+
+    ``mapped`` are the user's columns by our names, which keep their names.
+    """
     if part.tool is None:
         _require_no_single(part, mapped, lacks=_COMPARISONS)
         return part
     _require_kind(part, compared=True)
-    return _part(part, _named(part.frame, {"trial": "run", "annotator": "voter"}))
+    renamed = {"trial": "run", "annotator": "voter"}
+    return _part(
+        part, _named(part.frame, {name: ours for name, ours in renamed.items() if name not in mapped.values()})
+    )
 
 
 def to_trials(part: Part) -> Part:

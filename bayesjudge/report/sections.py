@@ -36,6 +36,7 @@ DIGITS = 12
 #: Where people's labels came from, as the header of a page says it.
 LABELS = {
     "human": "human labels, recognised by their column's name",
+    "format": "human labels, recognised by the file's format",
     "mapped": "human labels in a column that the user named",
 }
 #: Beginnings and parts of warnings that are about checks.

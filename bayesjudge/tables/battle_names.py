@@ -15,6 +15,8 @@ from bayesjudge.tables.words import ORDERS
 
 #: Names of the one judge and the one vote of a battle that carry none.
 _ONE_JUDGE, _ONE_VOTER = "judge", "human"
+#: Repeated battles from which it is no chance that all are unanimous.
+_MANY = 20
 _NO_RUN, _NO_VOTER = "(missing)", "(missing)"
 
 
@@ -123,8 +125,21 @@ def _number_voters(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tupl
     place = _count_within(coded.key("item", "pair"), human & ~judged)
     again = int((place > 0).sum())
     names = pd.Index([_ONE_VOTER, *(f"{_ONE_VOTER} {k + 1}" for k in range(1, int(place.max(initial=0)) + 1))])
-    notes = (f"{again} rows repeat a battle without a voter column: taken as votes of several people",)
+    said = f"{again} rows repeat a battle without a voter column: taken as votes of several people"
+    notes = (said + _like_copies(coded, human & ~judged),)
     return coded.with_name("voter", np.where(human, place, MISSING), names), notes if again else ()
+
+
+def _like_copies(coded: Coded, votes: NDArray[np.bool_]) -> str:
+    """What is said of repeated battles without a single disagreement, of which people have some."""
+    outcomes = coded.codes["human oriented"][votes].groupby(coded.key("item", "pair")[votes])
+    repeated = outcomes.nunique()[outcomes.size() > 1]
+    if len(repeated) < _MANY or (repeated > 1).any():
+        return ""
+    return (
+        f"; but all of the {len(repeated)} repeated battles are unanimous, as copies or weights are and votes of "
+        "several people are not: keep one row of each battle, or choose rows by --where"
+    )
 
 
 def _count_within(key: NDArray[np.int64], among: NDArray[np.bool_]) -> NDArray[np.int64]:

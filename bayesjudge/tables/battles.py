@@ -31,8 +31,9 @@ class Battles:
         What was assumed on the way in.
     source : tuple of mapping
         The files that it was read from: name, size, SHA-256, format, records and rows.
-    label_source : {"human", "mapped"}, optional
-        How people's labels were known as such: by their column's name, or because the user named the column.
+    label_source : {"human", "mapped", "format"}, optional
+        How people's labels were known as such: by their column's name, because the user named the column, or by the
+        format of the tool's file.
 
     Notes
     -----

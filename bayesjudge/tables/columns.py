@@ -64,14 +64,18 @@ def require_table(given: Any, kind: type, *, ibis: bool = True) -> None:
         raise UsageError(f"a table of type {wanted} is needed, not {type(given).__name__}: {reader}")
 
 
-def label_source(columns: Mapping[str, str] | None, frame: pd.DataFrame, name: str) -> str | None:
-    """How people's labels were known as such: ``mapped`` by the user, ``human`` by their column's name.
+def label_source(
+    columns: Mapping[str, str] | None, frame: pd.DataFrame, name: str, *, by_format: bool = False
+) -> str | None:
+    """How people's labels were known as such: ``mapped`` by the user, ``format``, ``human`` by their column's name.
 
     None where the table has none.
     """
     if not frame[name].notna().any():
         return None
-    return "mapped" if name in (columns or {}) else "human"
+    if name in (columns or {}):
+        return "mapped"
+    return "format" if by_format else "human"
 
 
 def near_names(name: str, names: Iterable[str]) -> list[str]:

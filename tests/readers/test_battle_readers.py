@@ -16,6 +16,7 @@ from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles
 from bayesjudge.readers.cells import read_scores_cell
+from bayesjudge.report.lead import READ
 
 MODELS = {"model_a": ["x", "y"], "model_b": ["y", "z"]}
 
@@ -39,8 +40,40 @@ def test_lmarena_votes(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "votes.parquet")
     battles = read_battles(tmp_path / "votes.parquet")
     assert values(battles.frame, "human", "length_a", "judge") == [[1, 5, None], [0.5, 5, None], [0, 5, None]]
+    assert battles.label_source == "format"
+    (said,) = (text for text in battles.warnings if READ not in text)
+    assert said.endswith("if an LLM judged: --set judge=NAME")
     newer = read_battles(frame.drop(columns="conv_metadata").assign(winner=["both_bad", "tie", "model_a"]))
     assert newer.frame["human"].tolist() == [0.5, 0.5, 1]
+
+
+def test_arena_votes_are_on_their_question_and_by_their_voter(tmp_path: Path) -> None:
+    """A row number next to the question made every vote a battle of its own."""
+    frame = pd.DataFrame(
+        {"id": [1, 2], "question_id": "q", "model_a": "x", "model_b": "y", "winner": ["model_a", "tie"]}
+    )
+    battles = read_battles(frame.assign(turkerid=["p", "r"], topic="law"))
+    assert values(battles.frame, "item", "voter", "topic") == [["q", "p", "law"], ["q", "r", "law"]]
+    assert "column 'question_id' was read as item" in battles.warnings
+    frame.assign(annotator=["p", "r"], turkerid="s").to_json(tmp_path / "votes.jsonl", orient="records", lines=True)
+    mapped = read_battles(tmp_path / "votes.jsonl", columns={"voter": "annotator"})
+    assert mapped.frame["voter"].tolist() == ["p", "r"]
+    assert "column 'id' was read as item" in read_battles(frame.drop(columns="question_id")).warnings
+
+
+@pytest.mark.parametrize("name", ["annotator", "rater", "user", "worker_id", "turkerid"])
+def test_who_voted_is_the_voter_where_only_people_did(name: str) -> None:
+    frame = pd.DataFrame({"item": 1, "model_a": "x", "model_b": "y", "human": ["a", "b"], name: ["p", "r"]})
+    battles = read_battles(frame)
+    assert values(battles.frame, "voter", name) == [["p", "p"], ["r", "r"]]
+    assert not any("without a voter column" in text for text in battles.warnings)
+    # Who votes on a battle again, and otherwise, cannot be its one voter, but clusters its votes.
+    again = read_battles(frame.assign(**{name: "p"}))
+    assert values(again.frame, name, "human") == [["p", 1.0], ["p", 0.0]]
+    assert f"--cluster {name} keeps" in again.warnings[0]
+    # Next to a verdict an annotator may be a judge, as AlpacaEval calls it, and a user nobody who voted.
+    judged = read_battles(frame.assign(verdict=["a", "b"], item=[1, 2]))
+    assert judged.frame["voter"].tolist() == ["human"] * 2
 
 
 def test_kaggle_arena_votes_are_one_hot() -> None:

@@ -159,6 +159,19 @@ def test_votes_without_a_voter_are_numbered_and_said_so() -> None:
     assert "votes of several people" in battles.warnings[0]
 
 
+def test_votes_that_all_agree_look_like_copies() -> None:
+    """A verdict that was written three times, as a weight, is no vote of three people."""
+    rows = pd.DataFrame({"item": range(30), "model_a": "x", "model_b": "y", "human": [1, 0, 0.5] * 10})
+    said = Battles.from_frame(pd.concat([rows] * 3)).warnings[0]
+    assert said.startswith("60 rows repeat a battle")
+    assert "all of the 30 repeated battles are unanimous" in said
+    # Both ways round it is one battle; one disagreement is what people have.
+    other = rows.assign(model_a="y", model_b="x", human=1 - rows["human"])
+    assert "unanimous" in Battles.from_frame(pd.concat([rows, other])).warnings[0]
+    other.loc[0, "human"] = 1
+    assert "unanimous" not in Battles.from_frame(pd.concat([rows, other])).warnings[0]
+
+
 def test_runs_are_averaged_not_counted_as_battles() -> None:
     frame = pd.DataFrame({"item": 1, "model_a": "x", "model_b": "y", "verdict": [1, 1, 0]})
     battles = Battles.from_frame(frame)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.column_names import VERDICT_ALIASES
+from bayesjudge.readers.column_names import VERDICT_ALIASES, VOTERS
 from bayesjudge.readers.format import File, Format, Record, Row
 from bayesjudge.readers.values import at, canonical, mapping, number, scalars, text
 
 _ONE_HOT = ("winner_model_a", "winner_model_b", "winner_tie")
+#: Who voted, in tables that others write in these columns.
+_VOTERS = tuple(name for name in VOTERS if name not in VERDICT_ALIASES["judge"][0])
 _COLUMNS = (
     "id",
     "question_id",
@@ -36,6 +38,7 @@ _COLUMNS = (
     "len_b",
     "prompt_id",
     "anony",
+    *_VOTERS,
 )
 #: Columns beside which the winner is a judge's, or somebody's that they name: no LMArena table has them.
 _WITHOUT = frozenset(
@@ -58,14 +61,21 @@ _WITHOUT = frozenset(
 
 
 def _rows(record: Record, file: File) -> Iterator[Row]:
+    file.note(
+        "every winner counts as a person's vote, since the columns are LMArena's; if an LLM judged: --set judge=NAME"
+    )
     winner = record.get("winner")
     if number(winner) in (0.0, 1.0):
         file.note("numbers of column 'winner' were read as: 1 as a, 0 as b")
     if winner is None and _ONE_HOT[0] in record:
         winner = _marked([number(record.get(name)) for name in _ONE_HOT])
-    row: Row = {name: record[name] for name in _KEPT if name in record}
-    item = next((found for name in _IDS if (found := text(record.get(name)))), None)
-    row |= {"item": item or canonical(record.get("prompt")), "human": winner}
+    row: Row = {name: value for name, value in scalars(record).items() if name not in _NOT_KEPT}
+    named = next((name for name in _IDS if text(record.get(name))), "prompt")
+    file.note(f"column {named!r} was read as item")
+    item = canonical(record.get(named)) if named == "prompt" else text(record[named])
+    row |= {"item": item, "human": winner}
+    voter = next((found for name in _VOTERS if (found := text(record.get(name)))), None)
+    row.setdefault("annotator", voter)
     row |= {f"length_{side}": length for side in "ab" if (length := _tokens(record, side)) is not None}
     yield {**_flat(record, "category_tag"), **_flat(record, "dedup_tag"), **row}
 
@@ -78,18 +88,10 @@ def _marked(marks: list[float | None]) -> str | None:
     return ("model_a", "model_b", "tie")[marks.index(1.0)] if one else f"not exactly one of {', '.join(_ONE_HOT)}"
 
 
-_IDS = ("item", "id", "question_id", "battle_id", "item_id", "row_id")
-_KEPT = (
-    "model_a",
-    "model_b",
-    "language",
-    "turn",
-    "prompt_id",
-    "is_code",
-    "evaluation_order",
-    "evaluation_session_id",
-    "anony",
-)
+#: What a battle is on, the first that a record has: a number of the row may stand next to the question's.
+_IDS = ("item", "question_id", "id", "battle_id", "item_id", "row_id")
+#: Texts, and what becomes the vote.
+_NOT_KEPT = frozenset({"prompt", "response_a", "response_b", "conversation_a", "conversation_b", "winner", *_ONE_HOT})
 
 
 def _tokens(record: Record, side: str) -> float | None:
@@ -116,8 +118,8 @@ def _format(name: str, title: str, *marks: str) -> Format:
         source="columns of the data sets lmarena-ai/arena-human-preference-55k, -100k and -140k",
         without=_WITHOUT,
         columns=_COLUMNS,
-        people="every vote (--set judge=NAME where an LLM judged)",
-        identity="id or question_id",
+        people="every vote",
+        identity="question_id, else id",
     )
 
 
