@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -53,6 +53,8 @@ VOTERS = ["voter", *_VOTERS, "annotator", "rater", "user", "worker", "worker_id"
 
 #: Ways to choose among columns that could be meant, of which a message names as many.
 MOST_WAYS = 4
+#: Share of rows in which a column must have a value to be offered for one of ours.
+_HARDLY = 0.01
 
 #: Our name to two lists of others; the second counts only where the first has no match.
 type Aliases = Mapping[str, tuple[Sequence[str], Sequence[str]]]
@@ -211,10 +213,12 @@ def recognise(
     *,
     aliases: Aliases = VERDICT_ALIASES,
     people: bool = True,
+    empty: Collection[str] = (),
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Complete a user's mapping with the column names of known formats.
 
     people: Several columns of labels may be one person's each, as ``--label`` says.
+    empty: Columns with a value in hardly any row, of which none is meant where another could be.
     """
     columns = dict(columns or {})
     taken = set(columns.values())
@@ -225,6 +229,7 @@ def recognise(
         if name in columns:
             continue
         candidates = _matching(free, strong) or _matching(free, weak)
+        candidates = [one for one in candidates if one not in empty] or candidates
         if name in free:
             also = _matching(free, strong)
             warnings += [_ignored(name, also)] if also else []
@@ -238,6 +243,18 @@ def recognise(
             options=_each(problems, people),
         )
     return mapping, tuple(warnings)
+
+
+def hardly_filled(frame: pd.DataFrame) -> set[str]:
+    """Columns with a value in at most one of a hundred rows, as what one row says of all others.
+
+    Examples
+    --------
+    >>> hardly_filled(pd.DataFrame({"id": range(200), "prompt": ["as published", *[None] * 199]}))
+    {'prompt'}
+    """
+    filled = frame.notna().mean().to_numpy()
+    return {str(name) for name, share in zip(frame.columns, filled, strict=True) if share <= _HARDLY}
 
 
 def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:

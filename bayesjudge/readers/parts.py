@@ -18,7 +18,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.archives import archive_records
 from bayesjudge.readers.batches import Columns
-from bayesjudge.readers.column_names import Aliases, recognise
+from bayesjudge.readers.column_names import Aliases, hardly_filled, recognise
 from bayesjudge.readers.databases import is_database, open_table
 from bayesjudge.readers.enclosed import enclosed_rows, inner_rows
 from bayesjudge.readers.filters import ROW, conditions, keep_where
@@ -69,7 +69,8 @@ class Part:
         """Our name to the column, and what was guessed; a tool's rows have our names already."""
         if self.tool is not None:
             return dict(columns or {}), ()
-        return recognise(map(str, self.frame.columns) if found is None else found, columns, aliases=aliases)
+        there = map(str, self.frame.columns) if found is None else found
+        return recognise(there, columns, aliases=aliases, empty=hardly_filled(self.frame))
 
     @property
     def stem(self) -> str:

@@ -13,7 +13,14 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import VERDICT_ALIASES, columns_of, listed_columns, means_any, means_known
+from bayesjudge.readers.column_names import (
+    VERDICT_ALIASES,
+    columns_of,
+    hardly_filled,
+    listed_columns,
+    means_any,
+    means_known,
+)
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.sides import as_shown_second
 from bayesjudge.tables.coding import MISSING, code_binary
@@ -85,7 +92,8 @@ def _both_orders(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFr
 
 def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
     """Columns without a known name that hold nothing but verdicts, or numbers where none does or scores are meant."""
-    free = [name for name in map(str, frame.columns) if name not in taken and not means_known(name)]
+    none = {*taken, *hardly_filled(frame)}
+    free = [name for name in map(str, frame.columns) if name not in none and not means_known(name)]
     found = {
         cells: [name for name in free if isinstance(frame[name], pd.Series) and _holds(frame[name], cells)]
         for cells in ("verdict", "score")

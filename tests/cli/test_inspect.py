@@ -151,6 +151,16 @@ def test_repetitions_in_different_files_need_a_judge_or_a_number(tmp_path: Path)
     assert run_inspect(source, "--set", "trial={folder}")["reliability"]["possible"]
 
 
+def test_what_one_row_says_of_all_others_is_no_column_to_choose(tmp_path: Path) -> None:
+    """A first line of metadata had its own prompt, offered as the item of 1,764 records."""
+    path = tmp_path / "log.jsonl"
+    rows = [{"id": k, "result": k % 2, "points": k} for k in range(150)]
+    path.write_text("\n".join(map(json.dumps, [{"prompt": "as published", "seconds": 84.3, "shuffled": 0}, *rows])))
+    found = inspect_source(path).questions["accuracy"]
+    assert found.readable
+    assert not [one for one in found.commands if "prompt" in one or "shuffled" in one]
+
+
 def test_a_table_that_answers_nothing_exits_with_2(tmp_path: Path) -> None:
     path = tmp_path / "notes.csv"
     pd.DataFrame({"name": ["x", "y"], "colour": ["red", "blue"]}).to_csv(path, index=False)

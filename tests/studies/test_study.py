@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,10 +31,12 @@ from bayesjudge.options import AccuracyOptions
 from bayesjudge.report import json_schema
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.lead import READ
 from bayesjudge.report.reading import shared_calibration
 from bayesjudge.studies.accuracy.fits import JudgeFits
 from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.study import _even, _joint_gate
+from bayesjudge.studies.common.conditions import with_conditions
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.tables import Verdicts
 
@@ -284,6 +287,14 @@ def test_duplicate_rows_are_dropped_and_counted(log, answer):
     assert valid(doubled)["dropped"] == dict(doubled.dropped)
     first = answer.estimates.where(method="naive").frame
     pd.testing.assert_frame_equal(doubled.estimates.where(method="naive").frame, first)
+
+
+def test_an_answer_about_few_of_the_rows_says_so_first(answer):
+    few = replace(answer, dropped={"missing item": 970}, warnings=("another",))
+    said, *others = with_conditions(few, AccuracyOptions(), rows=30).warnings
+    assert (said.split(":")[0], others) == ("970 of 1,000 rows could not be used", ["another"])
+    assert READ not in said
+    assert with_conditions(few, AccuracyOptions(), rows=970).warnings == ("another",)
 
 
 def test_missing_verdicts_are_dropped_and_counted(log):

@@ -15,18 +15,25 @@ if TYPE_CHECKING:
     from bayesjudge.options import DecisionOptions, QuestionOptions
     from bayesjudge.report.comparison import Comparison
 
+#: Share of dropped rows from which the answer is hardly one of the file.
+MOST_DROPPED = 0.95
+
 
 def with_conditions(
     answer: Comparison, options: QuestionOptions, *, rows: float | None = None, labels: float | None = None
 ) -> Comparison:
-    """The answer with what became of the conditions in its options.
+    """The answer with what became of the conditions in its options, and a warning where it rests on few of the rows.
 
     ``rows`` of the table were used, and ``labels`` of them have a person's label; None where that is not known.
     """
-    if not options.fail_if:
-        return answer
     dropped = sum(answer.dropped.values())
     share = None if rows is None else dropped / max(dropped + rows, 1)
+    if share is not None and share > MOST_DROPPED:
+        of = f"{dropped:,.0f} of {dropped + rows:,.0f} rows could not be used"
+        said = f"{of}: the answer is about the others alone; check which columns were taken for what"
+        answer = replace(answer, warnings=(said, *answer.warnings))
+    if not options.fail_if:
+        return answer
     known = {"dropped": share, "labels": labels}
     evidence = Evidence(
         rows=Estimates.concat([answer.estimates, answer.diagnostics]),
