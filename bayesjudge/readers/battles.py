@@ -19,6 +19,7 @@ from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.sides import winners_named
 from bayesjudge.readers.wide import one_judge_a_row
 from bayesjudge.tables import Battles
+from bayesjudge.tables.battle_gaps import require_no_ranks
 from bayesjudge.tables.battle_rows import NAMES
 from bayesjudge.tables.columns import label_source, require_unique
 from bayesjudge.tables.words import ORDERS, code_numbers
@@ -154,6 +155,7 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
         frame, voters = (frame, ()) if part.tool else voters_among_columns(frame, mapped)
         aliases = {name: words for name, words in BATTLE_ALIASES.items() if name != "judge" or not voters}
         mapping, doubts = replace(part, frame=frame).recognised(mapped, aliases)
+        require_no_ranks(mapping)
     except InputError as error:
         located_in = [replace(problem, found=f"{problem.found} in {part.name}") for problem in error.problems]
         raise InputError(located_in, options=error.options) from error

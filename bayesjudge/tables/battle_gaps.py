@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -15,6 +19,31 @@ GAPS = ("score_gap", "score_a", "score_b", "prob_a")
 _NEAREST = 0.001
 #: Means of few criteria differ by no less than this; rounding makes equal scores equal gaps.
 _DIGITS = 9
+#: A column's name that says rank: ``system1rank``, ``Rank A``, ``rankB``, and not ``frank``.
+_RANK = re.compile(r"(?<![A-Za-z])[Rr](?:ank|ANK)(?:s|ing|ings)?(?![a-z])")
+
+
+def require_no_ranks(columns: Mapping[str, str]) -> None:
+    """Refuse ranks as scores, where the model in the last place would win; exchanged, they may be scores.
+
+    Examples
+    --------
+    >>> require_no_ranks({"score_a": "rank_b", "score_b": "rank_a"})
+    >>> require_no_ranks({"score_a": "rank_a", "score_b": "rank_b"})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    bayesjudge.errors.InputError: column 'score_a': found a name that says rank, 'rank_a', and the smaller rank ...
+    """
+    first, second = columns.get("score_a", ""), columns.get("score_b", "")
+    if not (_RANK.search(first) and _RANK.search(second)) or first > second:
+        return
+    options = " ".join(f"--column {shlex.quote(one)}" for one in (f"score_a={second}", f"score_b={first}"))
+    problem = Problem(
+        column="score_a",
+        found=f"a name that says rank, {first!r}, and the smaller rank is the better one",
+        allowed="scores, of which the larger is the better one",
+        fix=f"Name columns of scores, or give the ranks the other way round: {options}.",
+    )
+    raise InputError([problem], options=[options])
 
 
 def with_gap_named(table: pd.DataFrame) -> pd.DataFrame:

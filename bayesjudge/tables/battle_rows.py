@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.battle_gaps import GAPS, gap_of, with_gap_named
+from bayesjudge.tables.battle_gaps import GAPS, gap_of, require_no_ranks, with_gap_named
 from bayesjudge.tables.battle_names import Coded, model_codes, named
 from bayesjudge.tables.coding import MISSING, code_names, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
@@ -34,6 +34,7 @@ def validate(
     frame: pd.DataFrame, columns: Mapping[str, str] | None
 ) -> tuple[pd.DataFrame, dict[str, int], tuple[str, ...]]:
     """Usable rows, the count of the others by reason, and what was assumed; see `Battles`."""
+    require_no_ranks(columns or {})
     table, warnings = name_columns(frame, columns, names=NAMES)
     table = with_gap_named(table)
     missing = require_columns(table.columns, REQUIRED) + _no_evidence(table)

@@ -18,6 +18,7 @@ from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.datasets import simulate_battles
 from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers import read_battles
 from bayesjudge.tables import Battles
 
 FRAME = pd.DataFrame(
@@ -177,6 +178,21 @@ def test_runs_are_averaged_not_counted_as_battles() -> None:
     battles = Battles.from_frame(frame)
     assert "repeated runs" in battles.warnings[0]
     assert count_battles(battles).judge_pairs("judge").n.tolist() == [[1, 0, 0]]
+
+
+@pytest.mark.parametrize("names", [("system1rank", "system2rank"), ("Rank A", "Rank B"), ("rankA", "rankB")])
+def test_ranks_are_no_scores(names: tuple[str, str], tmp_path: Path) -> None:
+    """The last place won."""
+    first, second = names
+    frame = pd.DataFrame({"item": [1], "model_a": "x", "model_b": "y", first: [1], second: [3]})
+    given = {"score_a": first, "score_b": second}
+    frame.to_csv(tmp_path / "ranks.csv", index=False)
+    for read, source in ((Battles.from_frame, frame), (read_battles, tmp_path / "ranks.csv")):
+        with pytest.raises(InputError, match="the smaller rank is the better one") as refused:
+            read(source, columns=given)
+        assert f"score_a={second}" in refused.value.options[0]
+    turned = Battles.from_frame(frame, columns={"score_a": second, "score_b": first})
+    assert turned.frame["gap"].tolist() == [2]
 
 
 def test_scores_are_measured_from_nowhere() -> None:
