@@ -222,8 +222,12 @@ def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: str | 
 
 def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
     table = read_battles(parts, columns=columns, refuse_doubtful=True, **_of_rows(choices))
-    votes = int(table.frame["human"].notna().sum())
-    return _Asked(tables=[table], why=f"{len(table)} comparisons, {votes} with a person's vote")
+    # A vote stands next to the verdicts of every judge, in every order.
+    voted = table.frame[table.frame["human"].notna()]
+    a, b = voted["model_a"], voted["model_b"]
+    battle = voted[["item", "voter"]].assign(one=a.where(a <= b, b), two=b.where(a <= b, a))
+    votes = int((~battle.duplicated()).sum())
+    return _Asked(tables=[table], why=f"{len(table)} comparisons, {votes} vote{'s' * (votes != 1)} of people")
 
 
 def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:

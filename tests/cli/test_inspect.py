@@ -135,6 +135,15 @@ def test_people_who_differ_by_criterion_are_offered_each(tmp_path: Path) -> None
     assert sorted(run_inspect(str(path))["elo"]["commands"]) == each
 
 
+def test_a_vote_next_to_several_verdicts_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log = pd.DataFrame({"item": ["p", "q"], "judge": "j", "verdict": ["a", "b"], "human": ["a", "b"]})
+    ab, ba = ({"model_a": "x", "model_b": "y"}, {"model_a": "y", "model_b": "x"})
+    turned = log.assign(**ba, order="ba", verdict=["b", "a"], human=["b", "a"])
+    pd.concat([log.assign(**ab, order="ab"), log.assign(**ab, order="ba"), turned.assign(judge="k")]).to_csv(path)
+    assert run_inspect(str(path))["elo"]["why"] == "6 comparisons, 2 votes of people"
+
+
 def test_repetitions_in_different_files_need_a_judge_or_a_number(tmp_path: Path) -> None:
     """Files of three judges, none of which names its own, were fifty items judged again."""
     for folder in ("heron", "lynx"):
