@@ -111,7 +111,9 @@ def read_verdicts(
     except InputError as error:
         problems = located(error.problems, named)
         taken = (columns or {}).values()
-        better = looks_like_items(frame, problems) or looks_wide(parts[0].frame, parts[0].name, problems, taken=taken)
+        better = looks_like_items(frame, problems)
+        if "verdict" not in frame:
+            better = better or looks_wide(parts[0].frame, parts[0].name, problems, taken=taken)
         if len(named) == 1:
             better = better or words_offered(frame, problems, named[0].read_as)
         better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES)

@@ -23,6 +23,7 @@ from bayesjudge.readers.column_names import (
 )
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.sides import as_shown_second
+from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import ORDERS, code_numbers
 
@@ -33,6 +34,10 @@ _LONG = frozenset({"verdict", "judge", "score_a", "score_gap", "prob_a", "winner
 MOST_NAMED = 8
 #: Names of columns that are one person's each.
 _PERSON = re.compile(r"(annotator|human|person|expert|worker|labell?er|assessor)[ _-]?\d+", re.IGNORECASE)
+#: Names of what people said or agreed on, in which a judge's words come too.
+_OF_PEOPLE = re.compile(
+    r"(.*[\W_])?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*", re.IGNORECASE
+)
 #: Seconds since 1970 are more, scores and grades are less.
 _TIMES = 1e8
 _OTHERS = frozenset({"model_a", "model_b", "order", "label", "gold", "item"})
@@ -112,6 +117,21 @@ def _holds(values: pd.Series[Any], kind: str) -> bool:
     return coded or (not known.empty and set(map(str, known)) <= _WORDS)
 
 
+def _worded(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:
+    """Columns without a known name in a few words that another column has too, as a judge's are people's."""
+    words = {}
+    for name in map(str, frame.columns):
+        if name not in taken and isinstance(frame[name], pd.Series) and not _holds(frame[name], "score"):
+            found = set(as_words(frame[name])) - {""}
+            words |= {name: found} if 2 <= len(found) <= min(MOST_NAMED, len(frame) / 2) else {}
+    return [
+        name
+        for name, mine in words.items()
+        if not (means_known(name) or _OF_PEOPLE.fullmatch(name) or _holds(frame[name], "verdict"))
+        and any(len(mine & theirs) >= 2 for other, theirs in words.items() if other != name)
+    ]
+
+
 def looks_wide(
     frame: pd.DataFrame, name: str, problems: Sequence[Problem], *, taken: Collection[str] = ()
 ) -> InputError | None:
@@ -120,15 +140,19 @@ def looks_wide(
     cells = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
     people = [one for one in cells if _PERSON.fullmatch(one)]
     found = [one for one in cells if one not in people]
+    lacking = {problem.column for problem in problems}
+    worded = _worded(frame, taken) if "verdict" in lacking and len(found) < 2 else []
+    if worded:
+        found = [*worded, *(one for one in found if not _OF_PEOPLE.fullmatch(one))]
     if not found:
         return None
-    words, lacking = _holds(frame[found[0]], "verdict"), {problem.column for problem in problems}
+    words = bool(worded) or _holds(frame[found[0]], "verdict")
     columns = list(map(str, frame.columns))
     # Numbers may be anything: lengths, or figures of a paper where there are no items and models.
     graded = people or columns_of(frame, ["label", *chain(*VERDICT_ALIASES["label"])])
     if not (words or (_like(frame, found[0], graded) if len(found) == 1 else not lacking & {"item", "model"})):
         return None
-    if len(found) == 1 or means_any(columns, ["judge", *VERDICT_ALIASES["judge"][0]]):
+    if worded or len(found) == 1 or means_any(columns, ["judge", *VERDICT_ALIASES["judge"][0]]):
         # A judge with several columns has criteria, or turns of one conversation: one of them is the verdict.
         options = [f"--column {shlex.quote(f'verdict={one}')}" for one in found[:MOST_NAMED]]
         fix = f"Say which is the verdict: {'; '.join(options)}."

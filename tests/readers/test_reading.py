@@ -15,6 +15,7 @@ from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.asking import refusal
 from bayesjudge.readers.filters import keep_where
+from bayesjudge.readers.inspection import inspect_source
 
 LOG = pd.DataFrame(
     {
@@ -303,6 +304,23 @@ def test_the_one_column_that_may_hold_verdicts_is_offered(frame: dict[str, Any],
     assert raised.value.options == (f"--column {option}{marks}",)
     # No model is asked for: the answers are one system's.
     assert [problem.column for problem in raised.value.problems] == ["verdict"]
+
+
+def test_words_that_people_use_too_are_the_verdict_and_one_that_is_named_is_kept(tmp_path: Path) -> None:
+    words = ["1_full", "2_refusal", "1_full", "2_refusal"]
+    frame = pd.DataFrame({"id": [1, 2, 3, 4], "kind": [*"xyxy"], "annotation_1": words, "final_label": words})
+    frame = frame.assign(agreement=[True, True, False, True], gpt4_label=words)
+    named = "--column verdict=gpt4_label"
+    with pytest.raises(InputError, match="1 column of verdicts in the table: 'gpt4_label'") as raised:
+        read_verdicts(frame)
+    assert raised.value.options == (named,)
+    with pytest.raises(InputError) as raised:
+        read_verdicts(frame, columns={"verdict": "gpt4_label"})
+    values = [f"--verdict gpt4_label={word}" for word in words[:2]]
+    assert list(raised.value.options) == values
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    commands = inspect_source(tmp_path / "log.csv").questions["accuracy"].commands
+    assert [one.partition("log.csv ")[2] for one in commands] == [f"{named} {value}" for value in values]
 
 
 def test_a_figure_alone_is_no_verdict() -> None:
