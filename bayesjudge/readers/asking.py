@@ -191,7 +191,7 @@ def _with_option(option: str, columns: Columns, choices: Choices) -> tuple[Colum
         if flag == "--column":
             named[ours] = theirs
         elif flag == "--set":
-            found["put"] = {**found.get("put", {}), ours: theirs}
+            found["put"] = {**(found.get("put") or {}), ours: theirs}
         elif flag == "--where":
             found["where"] = [*(text for one in conditions(found.get("where")) for text in one.typed), value]
         else:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
 from bayesjudge.readers.criteria import MOST_NAMED, binary, no_threshold
+from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import MISSING, code_binary
@@ -32,7 +33,7 @@ def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str,
     >>> one_system(frame, "answers")[0]["model"].tolist()
     ['answers', 'answers']
     """
-    if {"model", "model_a", "model_b"} & set(frame.columns) or "verdict" not in frame:
+    if not _lacks_models(frame):
         return frame, ()
     if "item" not in frame:
         rows = pd.Series(range(1, len(frame) + 1), index=frame.index).map(f"{name}, row {{}}".format)
@@ -43,6 +44,27 @@ def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str,
     if frame.loc[frame["item"].notna(), keys].astype("str").duplicated().any():
         return frame, ()
     return frame.assign(model=name), (f"no column of models: the answers are one system's, {name!r}",)
+
+
+def _lacks_models(frame: pd.DataFrame) -> bool:
+    return "verdict" in frame and not {"model", "model_a", "model_b"} & set(frame.columns)
+
+
+def require_models(parts: Sequence[Part]) -> None:
+    """Refuse several files of which one could be of several models: its rows would be lost next to the others'."""
+    lost = [part.name for part in parts if _lacks_models(part.frame)]
+    if not lost or len(parts) == 1:
+        return
+    # Where another file has a column of models, names of files would take its place.
+    guessed = all(_lacks_models(part.frame) or part.frame["model"].eq(part.stem).all() for part in parts)
+    options = ["--set 'model={file}'"] if guessed else []
+    problem = Problem(
+        column="model",
+        found=f"no such column in {len(lost)} of {len(parts)} files, for instance {lost[0]}, which have an item twice",
+        allowed="a column of models in each file, or each item once, as the answers of one system",
+        fix=f"Say whose answers: {f'each file is a model, {options[0]}' if options else '--column model=...'}.",
+    )
+    raise InputError([problem], options=options)
 
 
 def looks_like_items(frame: pd.DataFrame, problems: Sequence[Problem]) -> InputError | None:

@@ -25,6 +25,7 @@ from bayesjudge.readers.single import (
     meaning_yes,
     on_one_scale,
     one_system,
+    require_models,
     words_offered,
 )
 from bayesjudge.readers.wide import looks_wide
@@ -99,6 +100,7 @@ def read_verdicts(
         marks += [] if theirs is None else [theirs]
         warnings += notes
         warnings += () if gold or part.tool else reference_answers(one.frame, "label")
+    require_models(named)
     frames = [one.frame for one in named]
     frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)
     warnings += joined

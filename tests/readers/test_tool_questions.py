@@ -21,6 +21,7 @@ from bayesjudge.baselines.accuracy import accuracy_baselines
 from bayesjudge.counts.verdicts import count_verdicts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import archives, read_battles, read_pairs, read_repeats, read_verdicts
+from bayesjudge.readers.inspection import inspect_source
 from bayesjudge.readers.parts import read_parts
 from bayesjudge.readers.questions import to_pairs, to_trials
 
@@ -319,6 +320,23 @@ def test_three_columns_are_answered_without_an_option(tmp_path: Path) -> None:
 def test_a_table_in_which_a_judge_answers_twice_needs_its_models() -> None:
     with pytest.raises(InputError, match="column 'model'"):
         read_verdicts(pd.DataFrame({"item": [1, 1], "verdict": [1, 0]}))
+
+
+def test_of_several_files_all_or_none_are_of_one_system_each(tmp_path: Path) -> None:
+    """Rows of the files with an item twice had no model, and were dropped next to the others' rows."""
+    for name, items in (("one", [1, 2]), ("two", [1, 1, 2])):
+        pd.DataFrame({"item": items, "verdict": 1}).to_csv(tmp_path / f"{name}.csv", index=False)
+    with pytest.raises(InputError, match=r"no such column in 1 of 2 files, for instance .*two\.csv") as raised:
+        read_verdicts(tmp_path)
+    assert raised.value.options == ("--set 'model={file}'",)
+    assert set(read_verdicts(tmp_path, put={"model": "{file}"}).frame["model"]) == {"one", "two"}
+    commands = inspect_source(tmp_path).questions["accuracy"].commands
+    assert commands[0] == f"bayesjudge accuracy {tmp_path} --set 'model={{file}}'"
+    # The names of files would take the place of a column of models.
+    pd.DataFrame({"item": [1, 2], "model": "m", "verdict": 1}).to_csv(tmp_path / "one.csv", index=False)
+    with pytest.raises(InputError, match=r"--column model=\.\.\.") as raised:
+        read_verdicts(tmp_path)
+    assert raised.value.options == ()
 
 
 def test_marks_from_an_annotation_tool_are_labels_of_another_tools_answers(tmp_path: Path) -> None:
