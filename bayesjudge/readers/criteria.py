@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.meaning import means_yes
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary, distinct_values, shown
@@ -116,8 +117,7 @@ def binary(
     """Verdicts or labels as they are, or scores by the threshold; missing where there is neither."""
     found = frame[column].astype(object)
     if values:
-        words, values = found.map(_word, na_action="ignore"), frozenset(map(_word, values))
-        return words.map(lambda word: float(word in values), na_action="ignore")
+        return means_yes(found, values)
     scores = found
     if column == "verdict" and "score" in frame:
         if reading.threshold is not None:
@@ -136,11 +136,6 @@ def binary(
     if (coded < MISSING).any():
         raise InputError([_no_words(column, found[coded < MISSING])])
     return found
-
-
-def _word(value: object) -> str:
-    """A value as it is typed: a grade of 2 is 2.0 in a column of numbers that misses some, in a file of text too."""
-    return re.sub(r"(?<=\d)\.0+$", "", f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def no_threshold(

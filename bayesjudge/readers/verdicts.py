@@ -15,6 +15,7 @@ from bayesjudge.readers.conflicts import choose_one, repeats_of_what
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
+from bayesjudge.readers.meaning import values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
@@ -92,6 +93,7 @@ def read_verdicts(
     elsewhere = gold is not None and label_columns(gold.came_with, "the labels file", reading)
     mine = replace(reading, label=None) if elsewhere else reading
     parts = read_parts(source, reading, taken=(columns or {}).values())
+    warnings += values_said(parts, mine, columns, options=("verdict", "label"))
     parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
     named, marks = [], []
     for part in parts:
@@ -193,6 +195,7 @@ def _read_gold(
     if len(people) == 1:
         mine["label"] = people[0]
     cells, frame = frame[[*people]], frame if len(people) < 2 else frame.drop(columns=[*people])
+    said = values_said(parts, reading, mine, options=("label",))
     aliases = _without_label(GOLD_ALIASES) if len(people) > 1 else GOLD_ALIASES
     mapping, doubts = replace(parts[0], frame=frame).recognised(mine, aliases)
     named, moved = name_columns(frame, mapping, names=tuple(GOLD_ALIASES))
@@ -221,7 +224,7 @@ def _read_gold(
     found = Items(
         frame=named,
         came_with=frozenset({*frame.columns, *people}),
-        notes=doubts + moved,
+        notes=doubts + moved + said,
         source=origins(parts),
         dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
     )

@@ -169,6 +169,22 @@ def test_words_of_a_verdict_are_offered_with_what_they_may_mean() -> None:
         read_verdicts(log.assign(coverage=["yes", "maybe", "no"] * 4)[:3], columns={"verdict": "coverage"})
 
 
+def test_values_that_mean_yes_are_said_with_the_others_and_must_be_there(tmp_path: Path) -> None:
+    words = ["Correct"] * 4 + ["- correct.", "[Correct]", "Incorrect", "Wrong", "wrong", "", "I see", "A+", "A-", "-"]
+    log = pd.DataFrame({"item": range(14), "model": "m", "says": words, "human": [3.0, 1.0] * 7})
+    table = read_verdicts(log, verdict="says=Correct", label="human=3")
+    assert table.frame["verdict"].tolist() == [1] * 6 + [0] * 8
+    assert "values of 'human' read as yes: '3' 7; read as no: '1' 7" in table.warnings
+    no = "'Incorrect' 1, 'Wrong' 1, 'wrong' 1, '' 1, 'I see' 1 and 3 others"
+    yes = "'Correct' 4, '- correct.' 1, '[Correct]' 1"
+    assert f"values of 'says' read as yes: {yes}; read as no: {no}" in table.warnings
+    with pytest.raises(UsageError, match=r"'says' has no such value; it has 'I see' 1.* --verdict 'says=I see'"):
+        read_verdicts(log, verdict="says=I saw")
+    log.to_csv(tmp_path / "gold.csv", index=False)
+    with pytest.raises(UsageError, match=r"--label says=Rihgt: .* it has .*'Wrong' 1"):
+        read_verdicts(log.assign(verdict=1).drop(columns="says"), labels=tmp_path / "gold.csv", label="says=Rihgt")
+
+
 def test_grades_that_the_judges_threshold_cuts_are_said() -> None:
     table = read_verdicts(GRADED.assign(human=[1, 2, 3, 4, 5, 5] * 2), threshold=">=3")
     assert _labels(table.frame) == [0, 0, 1, 1, 1, 1] * 2
