@@ -349,6 +349,24 @@ def means_known(name: str) -> bool:
     return means_any([name], [*known, *REFERENCES])
 
 
+#: Words of a column's name that is about time, length, cost, counts, names of rows or what was done, not a judgement.
+_MEASURES = re.compile(
+    r"(n|num|number|would)_.*|(.*_)?(tokens?|cached?|latency|costs?|runtime|duration)(_.*)?|(.*_)?(counts?|len|length|words|"
+    r"chars|usd|price|ms|secs?|seconds|times?|timestamp|date|year|ids?|uuid|idx|index|seed|used|applied)_?"
+)
+
+
+def is_measure(name: str) -> bool:
+    """Whether a column's name speaks of time, length, cost, counts, names or what was done.
+
+    Examples
+    --------
+    >>> is_measure("Latency (ms)"), is_measure("cache_hit"), is_measure("n_steps"), is_measure("quality")
+    (True, True, True, False)
+    """
+    return _MEASURES.fullmatch(_folded(name)) is not None
+
+
 def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:
     return [column for column in found if _means(_folded(column), names)]
 

@@ -17,6 +17,7 @@ from bayesjudge.readers.column_names import (
     VERDICT_ALIASES,
     columns_of,
     hardly_filled,
+    is_measure,
     listed_columns,
     means_any,
     means_known,
@@ -38,6 +39,8 @@ _PERSON = re.compile(r"(annotator|human|person|expert|worker|labell?er|assessor)
 _OF_PEOPLE = re.compile(
     r"(.*[\W_])?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*", re.IGNORECASE
 )
+#: Names of labels, which are people's where no other column holds these and none names a judge.
+_LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*[\W_]labels?", re.IGNORECASE)
 #: Seconds since 1970 are more, scores and grades are less.
 _TIMES = 1e8
 _OTHERS = frozenset({"model_a", "model_b", "order", "label", "gold", "item"})
@@ -98,7 +101,8 @@ def _both_orders(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFr
 def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
     """Columns without a known name that hold nothing but verdicts, or numbers where none does or scores are meant."""
     none = {*taken, *hardly_filled(frame)}
-    free = [name for name in map(str, frame.columns) if name not in none and not means_known(name)]
+    names = [name for name in map(str, frame.columns) if name not in none]
+    free = [name for name in names if not (means_known(name) or is_measure(name))]
     found = {
         cells: [name for name in free if isinstance(frame[name], pd.Series) and _holds(frame[name], cells)]
         for cells in ("verdict", "score")
@@ -138,19 +142,23 @@ def looks_wide(
     """The problems of a table without a column of verdicts but one or several that hold some; None for others."""
     rest = [problem for problem in problems if problem.column not in {"model", "verdict"}]
     cells = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
+    columns = list(map(str, frame.columns))
+    labels = columns_of(frame, ["label", *chain(*VERDICT_ALIASES["label"])])
     people = [one for one in cells if _PERSON.fullmatch(one)]
+    if not (people or labels):
+        people = [one for one in cells if _LABEL.fullmatch(one)]
     found = [one for one in cells if one not in people]
     lacking = {problem.column for problem in problems}
     worded = _worded(frame, taken) if "verdict" in lacking and len(found) < 2 else []
     if worded:
         found = [*worded, *(one for one in found if not _OF_PEOPLE.fullmatch(one))]
     if not found:
-        return None
+        return _labels_alone(name, people, rest) if people and "verdict" in lacking else None
     words = bool(worded) or _holds(frame[found[0]], "verdict")
-    columns = list(map(str, frame.columns))
     # Numbers may be anything: lengths, or figures of a paper where there are no items and models.
-    graded = people or columns_of(frame, ["label", *chain(*VERDICT_ALIASES["label"])])
-    if not (words or (_like(frame, found[0], graded) if len(found) == 1 else not lacking & {"item", "model"})):
+    if not (
+        words or (_like(frame, found[0], people or labels) if len(found) == 1 else not lacking & {"item", "model"})
+    ):
         return None
     if worded or len(found) == 1 or means_any(columns, ["judge", *VERDICT_ALIASES["judge"][0]]):
         # A judge with several columns has criteria, or turns of one conversation: one of them is the verdict.
@@ -170,6 +178,18 @@ def looks_wide(
         fix=fix,
     )
     return InputError([*rest, problem], options=options)
+
+
+def _labels_alone(name: str, people: Sequence[str], rest: Sequence[Problem]) -> InputError:
+    """The problem of a table in which people's labels are all that could be verdicts."""
+    problem = Problem(
+        column="verdict",
+        found=f"no column of verdicts in {name}, and {', '.join(map(repr, people))} may be people's labels",
+        allowed="a column named 'verdict'",
+        fix=f"If it is the judge's: --column {shlex.quote(f'verdict={people[0]}')}; labels of another log's verdicts "
+        "go to --gold in the command on that log.",
+    )
+    return InputError([*rest, problem])
 
 
 def _like(frame: pd.DataFrame, name: str, graded: Sequence[str]) -> bool:

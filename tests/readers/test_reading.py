@@ -306,6 +306,21 @@ def test_the_one_column_that_may_hold_verdicts_is_offered(frame: dict[str, Any],
     assert [problem.column for problem in raised.value.problems] == ["verdict"]
 
 
+def test_figures_of_the_run_and_one_column_of_labels_are_no_verdicts() -> None:
+    frame = pd.DataFrame({"item": [1, 2], "model": "m", "cache_hit": [0, 1], "latency_ms": [7, 8], "cost_usd": [1, 2]})
+    frame = frame.assign(third_reviewer_used=[True, False], blinding_substitution_count=[0, 1], tokens_in=[3, 4])
+    labelled = frame.assign(sent_label=["yes", "no"])
+    for log, said in ((frame, "no such column"), (labelled, "'sent_label' may be people's labels")):
+        with pytest.raises(InputError, match=said) as raised:
+            read_verdicts(log)
+        assert raised.value.options == ()
+    with pytest.raises(InputError) as raised:
+        read_verdicts(labelled.assign(gpt=[1, 0]))
+    assert raised.value.options == ("--column verdict=gpt --label sent_label",)
+    with pytest.raises(UsageError, match="has no column of scores but known ones"):
+        read_verdicts(frame, wide="score:judge")
+
+
 def test_words_that_people_use_too_are_the_verdict_and_one_that_is_named_is_kept(tmp_path: Path) -> None:
     words = ["1_full", "2_refusal", "1_full", "2_refusal"]
     frame = pd.DataFrame({"id": [1, 2, 3, 4], "kind": [*"xyxy"], "annotation_1": words, "final_label": words})
