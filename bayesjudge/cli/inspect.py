@@ -74,7 +74,7 @@ def _contents(found: Inspection) -> list[tuple[str, str]]:
         paired += ": differences are unpaired"
     marked = f"{found.labels} rows" + (f" by {_few(found.annotators)}" if found.annotators else "")
     return [
-        ("item", f"{found.items} ({found.identity}){paired}"),
+        ("item", f"{found.items or 'none yet'} ({found.identity}){paired}"),
         ("model", _few(found.models)),
         ("judge", _few(found.judges)),
         ("criterion", _few(found.criteria)),

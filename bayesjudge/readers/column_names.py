@@ -415,7 +415,7 @@ def _ambiguous(name: str, candidates: Sequence[str], people: bool) -> Problem:
     return Problem(
         column=name,
         found=f"{len(candidates)} columns that could be meant: {', '.join(map(repr, candidates))}",
-        allowed=f"one column for {name!r}",
+        allowed=f"a choice of the column for {name!r}: {' or '.join(map(repr, candidates[:MOST_WAYS]))}",
         fix=f"Say which: columns={{{name!r}: {candidates[0]!r}}}, or --column {name}={candidates[0]}."
         + (
             f" Where each is one person's: {_all_people(name, candidates)}."

@@ -10,12 +10,25 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from bayesjudge.errors import InputError
 from bayesjudge.readers.asking import QuestionAnswer, ask_each
+from bayesjudge.readers.column_names import BATTLE_ALIASES, PAIR_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES, Aliases
 from bayesjudge.readers.log import named_rows
-from bayesjudge.readers.parts import read_parts, summed
+from bayesjudge.readers.parts import Part, read_parts, summed
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import TABLE
 from bayesjudge.tables.coding import distinct_values
+
+#: What a table's items are called where no column is.
+_ANY_ITEM = "column item, or one of its other names"
+#: The names of columns of each question, and where none can be asked.
+_ALIASES = {
+    "accuracy": VERDICT_ALIASES,
+    "elo": BATTLE_ALIASES,
+    "reliability": TRIAL_ALIASES,
+    "audit": PAIR_ALIASES,
+    "": VERDICT_ALIASES,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +88,16 @@ def inspect_source(
     frames = [part.frame for part in parts] if parts[0].tool else [table.frame for table in tables[:1]]
     frame = pd.concat(frames or [named_rows(part, columns) for part in parts])
     tool = parts[0].tool
+    kind = next((key for key, (_, found) in ordered if found), "elo" if {"model_a", "model_b"} <= {*frame} else "")
+    identity, decided = (tool.identity, True) if tool else _items_of(parts[0], columns, _ALIASES[kind])
+    frame = frame if decided or tables else frame.drop(columns="item", errors="ignore")
     notes = [note for part in parts for note in part.notes]
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
     read = [part.rows for part in parts if part.rows]
     return Inspection(
         format=tool.name if tool else TABLE,
         title=tool.title if tool else "a table",
-        identity=tool.identity if tool else "column item, or one of its other names",
+        identity=identity,
         people=tool.people if tool else "columns label, human and other names of people",
         files=[dict(part.origin) or {"file": part.name} for part in parts],
         records=sum(part.rows.records if part.rows else len(part.frame) for part in parts),
@@ -91,6 +107,16 @@ def inspect_source(
         notes=list(dict.fromkeys(notes)),
         **{**_named(frame), **(_labelled(asked["accuracy"][1]) if gold else {})},
     )
+
+
+def _items_of(part: Part, columns: Mapping[str, str] | None, aliases: Aliases) -> tuple[str, bool]:
+    """What the items' column is called in a plain table, and whether that is decided."""
+    try:
+        name = part.recognised(columns, aliases)[0].get("item", "item")
+    except InputError as error:
+        several = [problem.found for problem in error.problems if problem.column == "item"]
+        return (several[0], False) if several else (_ANY_ITEM, True)
+    return (f"column {name}" if name in map(str, part.frame.columns) else _ANY_ITEM), True
 
 
 def _named(frame: pd.DataFrame) -> dict[str, Any]:

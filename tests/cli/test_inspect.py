@@ -170,6 +170,18 @@ def test_what_one_row_says_of_all_others_is_no_column_to_choose(tmp_path: Path) 
     assert not [one for one in found.commands if "prompt" in one or "shuffled" in one]
 
 
+def test_items_are_counted_in_the_column_that_is_named_and_not_before_it_is_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log = pd.DataFrame({"id": [1, 1, 2, 2], "prompt": [*"abcd"], "model": ["x", "y"] * 2, "verdict": 1})
+    log.to_csv(path, index=False)
+    shown = CliRunner().invoke(app, ["inspect", str(path)]).stdout
+    assert "item        none yet (2 columns that could be meant: 'id', 'prompt')\n" in shown
+    assert "accuracy    no: lacks a choice of the column for 'item': 'id' or 'prompt'\n" in shown
+    for column, counted in (("id", "2 (column id); 2 answered by both models"), ("prompt", "4 (column prompt); none")):
+        shown = CliRunner().invoke(app, ["inspect", str(path), "--column", f"item={column}"]).stdout
+        assert f"item        {counted}" in shown
+
+
 def test_a_table_that_answers_nothing_exits_with_2(tmp_path: Path) -> None:
     path = tmp_path / "notes.csv"
     pd.DataFrame({"name": ["x", "y"], "colour": ["red", "blue"]}).to_csv(path, index=False)
