@@ -112,6 +112,8 @@ GOLD_ALIASES: Aliases = {
     "item": VERDICT_ALIASES["item"],
     "model": VERDICT_ALIASES["model"],
     "label": (_HUMAN, [_ANY_HUMAN, "verdict", "is_correct", "correct", "score"]),
+    # A user may be who asked the question.
+    "annotator": (["voter", *(name for name in _VOTERS if name != "user_id")], []),
     "label_probability": VERDICT_ALIASES["label_probability"],
 }
 

@@ -127,7 +127,7 @@ def _rules(named: pd.DataFrame, parts: Mapping[str, tuple[NDArray[Any], pd.Index
     def name(row: int) -> str:
         return ", ".join(f"{part} {names[code[row]]!r}" for part, (code, names) in parts.items())
 
-    fix = "Keep one gold label for each answer, or name an annotator column."
+    fix = "Keep one gold label for each answer, or name an annotator column: --column annotator=REVIEWER."
     unit = "answer and annotator" if "annotator" in parts else "answer"
     chance = {"allowed": PROBABILITY, "fix": PROBABILITY_FIX, "where": _WHERE}
     return [

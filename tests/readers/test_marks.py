@@ -73,6 +73,18 @@ def test_a_second_files_columns_are_people_too(tmp_path: Path) -> None:
     assert one.annotations is None
 
 
+@pytest.mark.parametrize(("name", "columns"), [("annotator_id", {}), ("reviewer", {"annotator": "reviewer"})])
+def test_people_of_a_second_file_are_known_by_any_name_of_theirs(name: str, columns: dict[str, str]) -> None:
+    log = pd.DataFrame({"item": [1, 2], "model": "m", "verdict": [1, 0]})
+    marks = pd.DataFrame({"item": [1, 1, 1, 2], name: [*"abca"], "label": [1, 1, 0, 0]})
+    table = read_verdicts(log, labels=marks, columns=columns)
+    assert table.annotations is not None
+    assert table.annotations["annotator"].tolist() == [*"abca"]
+    assert _labels(table.frame) == [1, 0]
+    with pytest.raises(InputError, match="name an annotator column: --column annotator=REVIEWER"):
+        read_verdicts(log, labels=marks.rename(columns={name: "reader"}))
+
+
 def test_labels_of_a_second_file_are_not_lost_beside_others() -> None:
     gold = NAMED[["item", "model"]].assign(label=[1, 1, 0, 0])
     with pytest.raises(UsageError, match="--label names columns of the table, and --gold has labels too"):
