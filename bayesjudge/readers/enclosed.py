@@ -26,6 +26,7 @@ _OF_ALL = {
 _MOST_KEYS = 20
 #: Names of a verdict, and of the outcome of a comparison.
 _VERDICTS = ["verdict", *chain(*VERDICT_ALIASES["verdict"]), "outcome", *chain(*TRIAL_ALIASES["outcome"])]
+_LABELS = ["label", *VERDICT_ALIASES["label"][0]]
 
 
 def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | None:
@@ -77,7 +78,8 @@ def inner_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """
     if means_any(map(str, frame.columns), _VERDICTS):
         return frame, ()
-    found = [name for name in map(str, frame.columns) if _holds_rows(frame[name])]
+    words = _VERDICTS if means_any(map(str, frame.columns), _LABELS) else [*_VERDICTS, *_LABELS]
+    found = [name for name in map(str, frame.columns) if _holds_rows(frame[name], words)]
     if len(found) != 1:
         return frame, ()
     (name,) = found
@@ -90,11 +92,11 @@ def inner_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     return pd.concat([rest, inner], axis=1), (f"rows are the objects in {name!r} of each record ({len(rows)}){none}",)
 
 
-def _holds_rows(column: pd.Series[Any]) -> bool:
-    """Whether every cell is a list of objects, or missing, with a verdict among what they hold."""
+def _holds_rows(column: pd.Series[Any], words: Sequence[str]) -> bool:
+    """Whether every cell is a list of objects, or missing, with one of these names among what they hold."""
     cells = [cell for cell in column if isinstance(cell, list) and cell]
     whole = len(cells) and all(isinstance(cell, list) for cell in column.dropna()) and all(map(_are_records, cells))
-    return bool(whole) and means_any(cells[0][0], _VERDICTS)
+    return bool(whole) and means_any(cells[0][0], words)
 
 
 def _by_column(record: Record, values: Sequence[Any]) -> tuple[Sequence[Record], str] | None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any, Unpack
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError
@@ -18,6 +19,9 @@ from bayesjudge.readers.parts import Part, read_parts, summed
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import TABLE
 from bayesjudge.tables.coding import distinct_values
+
+#: Columns, or keys within one, that a note names.
+MOST_NAMED = 8
 
 #: What a table's items are called where no column is.
 _ANY_ITEM = "column item, or one of its other names"
@@ -93,6 +97,8 @@ def inspect_source(
     frame = frame if decided or tables else frame.drop(columns="item", errors="ignore")
     notes = [note for part in parts for note in part.notes]
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
+    if not (tool or any(answer.readable or answer.commands for answer, _ in asked.values())):
+        notes.insert(0, _columns_of(parts[0].frame))
     read = [part.rows for part in parts if part.rows]
     return Inspection(
         format=tool.name if tool else TABLE,
@@ -117,6 +123,32 @@ def _items_of(part: Part, columns: Mapping[str, str] | None, aliases: Aliases) -
         several = [problem.found for problem in error.problems if problem.column == "item"]
         return (several[0], False) if several else (_ANY_ITEM, True)
     return (f"column {name}" if name in map(str, part.frame.columns) else _ANY_ITEM), True
+
+
+def _columns_of(frame: pd.DataFrame) -> str:
+    """What a table holds from which nothing can be answered: its columns, and what lies in those that are no values.
+
+    Examples
+    --------
+    >>> _columns_of(pd.DataFrame({"id": [1], "claims": [[{"text": "x", "right": True}]]}))
+    "columns are 'id' and 'claims' (lists of objects with 'text', 'right')"
+    """
+    names = [f"{name!r}{_within(frame[name])}" for name in dict.fromkeys(frame.columns)]
+    more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    *first, last = [*names[:MOST_NAMED], *more]
+    return f"columns are {', '.join(first)} and {last}" if first else f"the only column is {last}"
+
+
+def _within(column: pd.Series[Any] | pd.DataFrame) -> str:
+    first = next((cell for cell in np.ravel(column.to_numpy()) if isinstance(cell, list | dict) and cell), None)
+    if first is None:
+        return ""
+    inner = first[0] if isinstance(first, list) else first
+    kind = "lists" if isinstance(first, list) else "objects"
+    if not isinstance(inner, dict):
+        return f" ({kind})"
+    keys = ", ".join(map(repr, list(inner)[:MOST_NAMED]))
+    return f" ({kind if kind == 'objects' else 'lists of objects'} with {keys})"
 
 
 def _named(frame: pd.DataFrame) -> dict[str, Any]:

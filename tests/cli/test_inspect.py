@@ -211,3 +211,15 @@ def test_labels_of_a_second_file_count(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["inspect", str(log), "--gold", str(tmp_path / "none.csv")])
     assert ran.exit_code == 2
     assert "no such file" in ran.stderr
+
+
+def test_what_lies_in_a_file_that_answers_nothing_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    claims = [{"text": "x", "checked": [1, 2]}]
+    path.write_text(json.dumps([{"id": k, "reply": "r", "claims": claims} for k in range(3)]))
+    first, *_ = inspect_source(path).notes
+    assert first == "columns are 'id', 'reply' and 'claims' (lists of objects with 'text', 'checked')"
+    # Labels alone are rows too, of another log's answers.
+    path.write_text(json.dumps([{"id": k, "claims": [{"text": "x", "human_label": 1}] * 2} for k in range(3)]))
+    found = inspect_source(path)
+    assert (found.rows, found.labels) == (6, 6)
