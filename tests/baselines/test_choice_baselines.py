@@ -43,15 +43,42 @@ def test_judges_agree_where_their_majorities_do_and_names_move_nothing() -> None
     columns: dict[str, Any] = {
         "item": ["p", "p", "q", "q"] * 2,
         "judge": ["g"] * 4 + ["h"] * 4,
-        "outcome": ["x", "x", "y", "z", "x", "x", "x", "x"],
+        "outcome": ["x", "x", "y", "y", "x", "x", "x", "x"],
         "order": ["x,y,z", "z,y,x"] * 4,
     }
     values, answer = found(**columns)
     assert values["agreement", "g × h"] == pytest.approx(1 / 2)
+    assert answer.estimates.where(estimand="agreement").frame["note"].item() == ""
     renamed = columns | {"outcome": [{"x": "w", "y": "v", "z": "u"}[one] for one in columns["outcome"]]}
     renamed["order"] = ["w,v,u", "u,v,w"] * 4
     other = found(**renamed)[1].estimates.frame
     pd.testing.assert_frame_equal(answer.estimates.frame, other)
+
+
+@pytest.mark.parametrize(
+    ("of_q", "agreed", "note"),
+    [
+        (["y", "z", "z", "y"], 1.0, "1 of 2 items left out"),  # none has a majority: no agreement on one
+        (["y", "z", "y", "y"], 1.0, "1 of 2 items left out"),
+        (["tie", "tie", "tie", "tie"], 1.0, ""),  # a tie that was said is one
+    ],
+)
+def test_items_without_a_majority_are_left_out_of_agreement(of_q: list[str], agreed: float, note: str) -> None:
+    columns: dict[str, Any] = {
+        "item": [*"ppqq"] * 2,
+        "judge": ["g"] * 4 + ["h"] * 4,
+        "outcome": ["x", "x", *of_q[:2], "x", "x", *of_q[2:]],
+        "order": ["x,y,z", "z,y,x"] * 4,
+    }
+    row = found(**columns)[1].estimates.where(estimand="agreement").frame.iloc[0]
+    assert (row["point"], row["n"]) == (agreed, 1 if note else 2)
+    assert row["note"].startswith(note)
+    never = {
+        name: [one for one, item in zip(values, columns["item"], strict=True) if item == "q"]
+        for name, values in columns.items()
+    }
+    lone = found(**never)[1].estimates.where(estimand="agreement").frame.iloc[0]
+    assert pd.isna(lone["point"]) == bool(note)
 
 
 def test_what_was_not_recorded_has_a_reason() -> None:

@@ -62,6 +62,8 @@ def test_page_screen_and_json_hold_the_slots(answer: Comparison, tmp_path: Path)
     text = console.export_text()
     assert "effect in logits" in text
     assert "due to slots" in text
+    assert "Agreement of judges" in text
+    assert "Cohen's κ" not in text
     page = answer.to_html(tmp_path / "page.html").read_text()
     assert "balanced arrangements" in page
     assert '"slot_effect[3]"' in answer.to_json()

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.moments import ratio
-from bayesjudge.baselines.reliability.means import ItemMean, estimand_rows, mean_rows, resampled_column, resampled_means
+from bayesjudge.baselines.reliability.means import ItemMean, mean_rows, resampled_means
 from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.counts.conditions import group_names
@@ -159,14 +159,18 @@ def _within(part: Part) -> Array:
 
 
 def _agreement(left: Part, right: Part, prob: float, bootstrap: int, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """Share of common items on which two judges chose the same option most often."""
+    """Share of common items on which two judges chose the same option most often, where both chose one so."""
     _, ours, theirs = np.intersect1d(left.item, right.item, return_indices=True)
     if not len(ours):
         return []
-    same = (majority(left.n[ours])[0] == majority(right.n[theirs])[0]).astype(np.float64)[:, None]
-    made = resampled_column(same, prob=prob, bootstrap=bootstrap, rng=rng, bounds=(0.0, 1.0))
+    (first, even), (second, level) = majority(left.n[ours]), majority(right.n[theirs])
+    same = np.where(even | level, np.nan, first == second)
+    lost = int(np.isnan(same).sum())
+    caution = f"{lost} of {len(same)} items left out: a judge chose several options equally often" if lost else ""
+    mean = ItemMean(same, (0.0, 1.0), "on no item has each of the judges one option that it chose most often", caution)
+    replicates = resampled_means(same[:, None], replicates=bootstrap, rng=rng)
     unit = f"{left.judge} × {right.judge}"
-    return estimand_rows(made, ["agreement"], unit=unit, prob=prob, group=left.group)
+    return mean_rows({"agreement": mean}, replicates, prob=prob, unit=unit, group=left.group)
 
 
 def _frame(counts: ChoiceCounts, part: Part) -> pd.DataFrame:

@@ -142,12 +142,12 @@ def _scores(answer: Comparison, rows: Estimates) -> Table:
 
 def _agreement(answer: Comparison, rows: Estimates) -> Table:
     """One line a pair of judges: how often their majorities agree, and beyond chance."""
-    table = empty_table(
-        f"Agreement of judges' majorities, {percent(answer)} intervals", ["judges"], ["agreement", "Cohen's κ"]
-    )
-    kappa = _best(rows, "kappa")
+    kappa = _best(rows, "kappa")  # of choices among several options there is none
+    shown = ["agreement", "Cohen's κ"] if kappa else ["agreement"]
+    table = empty_table(f"Agreement of judges' majorities, {percent(answer)} intervals", ["judges"], shown)
     for key, row in list(_best(rows, "agreement").items())[:MOST]:
-        table.add_row(escape(unit_name(*key)), interval_cell(row), interval_cell(kappa[key]) if key in kappa else "")
+        beyond = [interval_cell(kappa[key]) if key in kappa else ""] if kappa else []
+        table.add_row(escape(unit_name(*key)), interval_cell(row), *beyond)
     hidden = len(_best(rows, "agreement")) - MOST
     lines = [f"{hidden} more pairs not shown"] * (hidden > 0)
     # Of the table averaged with its half-turn, which is not the textbook's figure.
