@@ -28,7 +28,7 @@ def with_conditions(
     """
     dropped = sum(answer.dropped.values())
     share = None if rows is None else dropped / max(dropped + rows, 1)
-    if share is not None and share > MOST_DROPPED:
+    if rows is not None and dropped > MOST_DROPPED * (dropped + rows):
         of = f"{dropped:,.0f} of {dropped + rows:,.0f} rows could not be used"
         said = f"{of}: the answer is about the others alone; check which columns were taken for what"
         answer = replace(answer, warnings=(said, *answer.warnings))
