@@ -57,7 +57,7 @@ def screen(answers: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
         {"judge": judge, "column": name, "levels": coded.levels, "answers": len(mine), **_tested(mine, coded)}
         for judge, mine in answers.groupby("judge", sort=True)
         for name in columns
-        if (coded := _coded(mine[name], mine["verdict"])) is not None
+        if (coded := _coded(mine[name], [mine["verdict"], mine["label"]])) is not None
     ]
     found = pd.DataFrame(rows, columns=_COLUMNS)
     found = found[found["p"].notna()].astype({"levels": "Int64"})
@@ -68,25 +68,29 @@ def screen(answers: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 _COLUMNS = ["judge", "column", "levels", "answers", "z", "p", "holm", "sensitivity", "specificity"]
 
 
-def _coded(values: pd.Series[Any], verdict: pd.Series[float]) -> _Coded | None:
-    """None for a constant, for text, and for the verdict in other words, such as the score that it was cut from."""
+def _coded(values: pd.Series[Any], said: Sequence[pd.Series[Any]]) -> _Coded | None:
+    """None for a constant, for text, and for the verdict or label in other words, such as what it was cut from."""
     try:
         numbers = numbers_of(values)
         if numbers is not None:
             one, _ = standardised(str(values.name), "", numbers)
-            there = np.isfinite(numbers)
-            no, yes = (numbers[there & (verdict == side).to_numpy()] for side in (0, 1))
-            apart = len(no) and len(yes) and (no.max() < yes.min() or yes.max() < no.min())
-            return None if apart else _Coded(matrix=one[:, None], levels=None)
+            return None if any(_apart(numbers, each) for each in said) else _Coded(matrix=one[:, None], levels=None)
         names = pd.Series(names_of(values))
     except UsageError:
         return None
     levels = names.nunique()
-    means = verdict.reset_index(drop=True).groupby(names).mean()
-    if not 2 <= levels <= MOST_LEVELS or means.isin([0.0, 1.0]).all():
+    means = [each.reset_index(drop=True).groupby(names).mean() for each in said]
+    if not 2 <= levels <= MOST_LEVELS or any(each.isin([0.0, 1.0]).all() for each in means):
         return None
     merged = names.where(names.map(names.value_counts()) >= FEWEST, _MERGED)
     return _Coded(matrix=pd.get_dummies(merged).to_numpy(np.float64), levels=levels)
+
+
+def _apart(numbers: Array, said: pd.Series[Any]) -> bool:
+    """Whether a threshold cuts numbers into what was said."""
+    there = np.isfinite(numbers)
+    no, yes = (numbers[there & (said == side).to_numpy()] for side in (0, 1))
+    return bool(len(no) and len(yes) and (no.max() < yes.min() or yes.max() < no.min()))
 
 
 def _tested(answers: pd.DataFrame, coded: _Coded) -> dict[str, float]:

@@ -275,7 +275,7 @@ def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
     columns = [
         column
         for column in map(str, frame.columns)
-        if _folded(column) in REFERENCES or (_folded(column) == "answer" and _codes(frame[column]))
+        if folded(column) in REFERENCES or (folded(column) == "answer" and _codes(frame[column]))
     ]
     return tuple(
         f"column {column!r} looks like reference answers ({_examples(frame[column])}): not used as "
@@ -318,7 +318,7 @@ def means_any(found: Iterable[str], names: Sequence[str]) -> bool:
     >>> means_any(["Judge Label"], ["judge_label"])
     True
     """
-    return any(_means(_folded(column), names) for column in found)
+    return any(_means(folded(column), names) for column in found)
 
 
 def named_like(columns: Sequence[str], name: str) -> list[str]:
@@ -351,34 +351,23 @@ def means_known(name: str) -> bool:
     return means_any([name], [*known, *REFERENCES])
 
 
-#: Words of a column's name that is about time, length, cost, counts, names of rows or what was done, not a judgement.
-_MEASURES = re.compile(
-    r"(n|num|number|would)_.*|(.*_)?(tokens?|cached?|latency|costs?|runtime|duration)(_.*)?|(.*_)?(counts?|len|length|words|"
-    r"chars|usd|price|ms|secs?|seconds|times?|timestamp|date|year|ids?|uuid|idx|index|seed|used|applied)_?"
-)
+def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:
+    return [column for column in found if _means(folded(column), names)]
 
 
-def is_measure(name: str) -> bool:
-    """Whether a column's name speaks of time, length, cost, counts, names or what was done.
+def _means(word: str, names: Sequence[str]) -> bool:
+    person = word.endswith(("_id", "_name"))
+    return word in names or (_ANY_HUMAN in names and word.startswith("human_") and not person)
+
+
+def folded(name: str) -> str:
+    """A column's name in small letters, its words joined by an underscore.
 
     Examples
     --------
-    >>> is_measure("Latency (ms)"), is_measure("cache_hit"), is_measure("n_steps"), is_measure("quality")
-    (True, True, True, False)
+    >>> folded("Judge Label"), folded("responseId")
+    ('judge_label', 'response_id')
     """
-    return _MEASURES.fullmatch(_folded(name)) is not None
-
-
-def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:
-    return [column for column in found if _means(_folded(column), names)]
-
-
-def _means(folded: str, names: Sequence[str]) -> bool:
-    person = folded.endswith(("_id", "_name"))
-    return folded in names or (_ANY_HUMAN in names and folded.startswith("human_") and not person)
-
-
-def _folded(name: str) -> str:
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[^\w]+", "_", words).casefold()
 

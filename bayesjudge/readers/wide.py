@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.column_kinds import is_label, is_measure, is_of_people, is_person
 from bayesjudge.readers.column_names import (
     VERDICT_ALIASES,
     columns_of,
     hardly_filled,
-    is_measure,
     listed_columns,
     means_any,
     means_known,
@@ -33,14 +33,6 @@ _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 _LONG = frozenset({"verdict", "judge", "score_a", "score_gap", "prob_a", "winner"})
 #: Columns that a message names.
 MOST_NAMED = 8
-#: Names of columns that are one person's each.
-_PERSON = re.compile(r"(annotator|human|person|expert|worker|labell?er|assessor)[ _-]?\d+", re.IGNORECASE)
-#: Names of what people said or agreed on, in which a judge's words come too.
-_OF_PEOPLE = re.compile(
-    r"(.*[\W_])?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*", re.IGNORECASE
-)
-#: Names of labels, which are people's where no other column holds these and none names a judge.
-_LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*[\W_]labels?", re.IGNORECASE)
 #: Seconds since 1970 are more, scores and grades are less.
 _TIMES = 1e8
 _OTHERS = frozenset({"model_a", "model_b", "order", "label", "gold", "item"})
@@ -131,7 +123,7 @@ def _worded(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:
     return [
         name
         for name, mine in words.items()
-        if not (means_known(name) or _OF_PEOPLE.fullmatch(name) or _holds(frame[name], "verdict"))
+        if not (means_known(name) or is_of_people(name) or _holds(frame[name], "verdict"))
         and any(len(mine & theirs) >= 2 for other, theirs in words.items() if other != name)
     ]
 
@@ -144,14 +136,14 @@ def looks_wide(
     cells = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
     columns = list(map(str, frame.columns))
     labels = columns_of(frame, ["label", *chain(*VERDICT_ALIASES["label"])])
-    people = [one for one in cells if _PERSON.fullmatch(one)]
+    people = [one for one in cells if is_person(one)]
     if not (people or labels):
-        people = [one for one in cells if _LABEL.fullmatch(one)]
+        people = [one for one in cells if is_label(one)]
     found = [one for one in cells if one not in people]
     lacking = {problem.column for problem in problems}
     worded = _worded(frame, taken) if "verdict" in lacking and len(found) < 2 else []
     if worded:
-        found = [*worded, *(one for one in found if not _OF_PEOPLE.fullmatch(one))]
+        found = [*worded, *(one for one in found if not is_of_people(one))]
     if not found:
         return _labels_alone(name, people, rest) if people and "verdict" in lacking else None
     words = bool(worded) or _holds(frame[found[0]], "verdict")

@@ -78,6 +78,8 @@ def test_one_system_and_a_number_is_rao_s_score_test() -> None:
         ("score", lambda frame: frame["verdict"] + 0.3 * frame["length"].rank(pct=True)),
         ("in words", lambda frame: frame["verdict"].map({1: "good", 0: "bad"})),
         ("in words too", lambda frame: frame["label"].map({1: "right", 0: "wrong"})),
+        ("grade", lambda frame: 2 * frame["label"] + frame.index % 2),
+        ("grade in words", lambda frame: [f"grade {2 * y + k % 2}" for k, y in enumerate(frame["label"].fillna(0))]),
         ("lists", lambda frame: [[k % 3] for k in range(len(frame))]),
         ("infinite", lambda frame: [np.inf if k % 2 else 1.0 for k in range(len(frame))]),
         ("empty", lambda _: None),

@@ -191,6 +191,10 @@ def test_columns_are_tested_unless_they_are_in_the_model(tmp_path: Path) -> None
     tested = answer.checks["columns"].set_index("column")
     assert next(iter(tested.index)) == "length"
     assert set(tested.index) == {"length", "colour", "topic"}
+    # What people and judges say of the answers explains no errors.
+    says = {name: rng.integers(0, 3, len(frame)) for name in ("annotation_2", "final_label", "gpt4_score", "agreement")}
+    tables = (bj.accuracy(one, **quick).checks["columns"] for one in (frame, frame.assign(**says)))
+    pd.testing.assert_frame_equal(*tables)
     (said,) = (text for text in answer.warnings if "errors depend on" in text)
     assert "errors depend on length (z" in said
     assert "--formula 'sensitivity ~ 1 + length + (1|system)'" in said

@@ -28,6 +28,7 @@ from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
+from bayesjudge.readers.column_kinds import is_judgement
 from bayesjudge.report.accuracy.headline import LOOK_CHOSEN, PANEL
 from bayesjudge.report.accuracy.terminal import MAIN
 from bayesjudge.report.comparison import Comparison
@@ -362,13 +363,15 @@ def _even(counts: VerdictCounts, options: AccuracyOptions) -> pd.DataFrame:
 
 
 def _screened(table: Any, judges: Sequence[str], options: AccuracyOptions) -> pd.DataFrame:
-    """The test of every column that is not in the model already; no rows where there is nothing to test."""
+    """The test of every column that is no judgement nor in the model already; no rows where nothing can be."""
     if isinstance(table, VerdictCounts):
         return screen(pd.DataFrame(columns=["judge"]), [])
     clusters = [options.cluster] if isinstance(options.cluster, str) else list(options.cluster or ())
     answers = labelled_answers(table, clusters=clusters)
     known = {*ANSWER, *clusters, *(_columns(options) or ())}
-    return screen(answers[answers["judge"].isin(judges)], [str(name) for name in answers if name not in known])
+    # What people and judges say explains no errors: it is unknown where nothing was labelled, or made of them.
+    free = [name for name in map(str, answers) if name not in known and not is_judgement(name)]
+    return screen(answers[answers["judge"].isin(judges)], free)
 
 
 def _named_for(population: Population) -> list[str]:

@@ -1,0 +1,88 @@
+"""What a column may hold by the words of its name, where it has none of the names that questions read."""
+
+from __future__ import annotations
+
+import re
+
+from bayesjudge.readers.column_names import (
+    BATTLE_ALIASES,
+    PAIR_ALIASES,
+    SCORE_ALIASES,
+    TRIAL_ALIASES,
+    VERDICT_ALIASES,
+    folded,
+    means_any,
+)
+
+#: Our names of what people or a judge say, and of whom.
+_SAID = ("verdict", "judge", "label", "score", "judge_prefers", "human", "human_prefers", "voter")
+_PERSON = re.compile(r"(annotator|human|person|expert|worker|labell?er|assessor)_?\d+")
+_OF_PEOPLE = re.compile(r"(.*_)?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*")
+_LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*_labels?")
+_WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|person|consensus|majority|agreement"
+_SAYS = r"label|verdict|judge?ment|score|rating|grade|vote"
+_JUDGEMENTS = re.compile(
+    rf"(.*_)?({_WHO})(_?\d+)?|(.*_)?({_WHO}|final|gold|judge|llm|gpt|gpt_?\d\w*|claude|gemini)(_?\d+)?_({_SAYS})s?"
+)
+_MEASURES = re.compile(
+    r"(n|num|number|would)_.*|(.*_)?(tokens?|cached?|latency|costs?|runtime|duration)(_.*)?|(.*_)?(counts?|len|length|"
+    r"words|chars|usd|price|ms|secs?|seconds|times?|timestamp|date|year|ids?|uuid|idx|index|seed|used|applied)_?"
+)
+
+
+def is_person(name: str) -> bool:
+    """Whether a column is one person's.
+
+    Examples
+    --------
+    >>> is_person("Annotator 1"), is_person("annotation_1")
+    (True, False)
+    """
+    return _PERSON.fullmatch(folded(name)) is not None
+
+
+def is_of_people(name: str) -> bool:
+    """Whether a column's name is of what people said or agreed on, in which a judge's words come too.
+
+    Examples
+    --------
+    >>> is_of_people("annotation_1"), is_of_people("final_label"), is_of_people("gpt4_label")
+    (True, True, False)
+    """
+    return _OF_PEOPLE.fullmatch(folded(name)) is not None
+
+
+def is_label(name: str) -> bool:
+    """Whether a column's name is of labels, which are people's where no other column holds these.
+
+    Examples
+    --------
+    >>> is_label("sent_label"), is_label("gpt4_label")
+    (True, False)
+    """
+    return _LABEL.fullmatch(folded(name)) is not None
+
+
+def is_judgement(name: str) -> bool:
+    """Whether a column's name says that it holds what people or a judge said of the answers.
+
+    Examples
+    --------
+    >>> is_judgement("annotation_2"), is_judgement("final_label"), is_judgement("GPT-4 score"), is_judgement("topic")
+    (True, True, True, False)
+    """
+    tables = (VERDICT_ALIASES, TRIAL_ALIASES, SCORE_ALIASES, BATTLE_ALIASES, PAIR_ALIASES)
+    said = [table[ours] for table in tables for ours in _SAID if ours in table]
+    known = [*_SAID, *(word for strong, weak in said for word in (*strong, *weak))]
+    return means_any([name], known) or _JUDGEMENTS.fullmatch(folded(name)) is not None
+
+
+def is_measure(name: str) -> bool:
+    """Whether a column's name speaks of time, length, cost, counts, names of rows or what was done.
+
+    Examples
+    --------
+    >>> is_measure("Latency (ms)"), is_measure("cache_hit"), is_measure("n_steps"), is_measure("quality")
+    (True, True, True, False)
+    """
+    return _MEASURES.fullmatch(folded(name)) is not None
