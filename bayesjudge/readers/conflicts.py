@@ -152,7 +152,7 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
     text = (
         f"no file has an item twice, and no column names a judge or a {number}: rows of the {len(parts)} files count "
         f"as repetitions by one judge. Where each file is another judge's: {options[1]}, or --column judge=THAT; "
-        f"where one judge was asked again: {options[0]}"
+        f"where one judge judged again: {options[0]}"
     )
     return UsageError(text, lacks=f"a judge or a {number} for each of {len(parts)} files", options=options)
 
@@ -169,8 +169,8 @@ def _by_column(
     for name in sorted(free, key=lambda name: free[name].nunique()):
         if _in_each(group, free[name]) and not _states(stated, value, free[name]):
             # Other orders and prompts are repetitions too.
-            asked = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
-            once = not asked.assign(**{name: free[name]}).duplicated().any()
+            judged = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
+            once = not judged.assign(**{name: free[name]}).duplicated().any()
             return _which(rows[[name]], name, number, alone=once and number == "trial")
     return None
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
@@ -69,8 +70,8 @@ def _cells(part: Part, option: str, name: str, columns: Mapping[str, str]) -> li
         name = columns.get(option, name)
         names = [name] if name in there else listed_columns(there, name)[0]
         return [column for one in names if isinstance(column := frame.set_axis(there, axis=1)[one], pd.Series)]
-    mine = (frame["criterion"] == name).to_numpy() if "criterion" in frame else []
-    if not any(mine):
+    mine = (frame["criterion"] == name).to_numpy() if "criterion" in frame else np.zeros(len(frame), dtype=bool)
+    if not mine.any():
         return [frame[name]] if name in frame else []
     held = [frame.loc[mine, one] for one in ("verdict", "score", "label") if one in frame]
     judged = held[0].astype(object)

@@ -115,7 +115,7 @@ def _holds(values: pd.Series[Any], kind: str) -> bool:
 
 def _worded(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:
     """Columns without a known name in a few words that another column has too, as a judge's are people's."""
-    words = {}
+    words: dict[str, set[str]] = {}
     for name in map(str, frame.columns):
         if name not in taken and isinstance(frame[name], pd.Series) and not _holds(frame[name], "score"):
             found = set(as_words(frame[name])) - {""}

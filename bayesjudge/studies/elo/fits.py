@@ -16,7 +16,6 @@ from bayesjudge.models.bradley_terry import BradleyTerry, why_not_by_group
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
-from bayesjudge.priors import Prior
 from bayesjudge.studies.common.methods import (
     Further,
     believing,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 #: Models that answer by default, where the data allow them.
 OWN = ("judge_elo", "bradley_terry", "judge_temperature")
 #: Of the spread of strengths that do not pool: about 10 logits, as the penalty of Hard-Elo.
-UNPOOLED = Prior("LogNormal", (7.46, 0.1))
+UNPOOLED = "LogNormal(7.46, 0.1)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

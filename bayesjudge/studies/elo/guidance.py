@@ -10,7 +10,8 @@ import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
-from bayesjudge.models.common.davidson import STRENGTH
+from bayesjudge.model import GenerativeModel
+from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
 from bayesjudge.studies.elo.fits import UNPOOLED
 
@@ -101,14 +102,16 @@ def _penalised(estimates: Estimates) -> list[str]:
 
 def _few_pairs(fits: Mapping[str, Fit]) -> list[str]:
     """Where strengths do not pool because few pairs link the models."""
-    if not any(("strength", UNPOOLED) in getattr(one.model, "given", ()) for one in fits.values()):
+    given = [dict(one.model.given) for one in fits.values() if isinstance(one.model, GenerativeModel)]
+    if not any(str(priors.get("strength")) == UNPOOLED for priors in given):
         return []
-    wide = (
+    pooled = JudgeElo().priors["strength"].default
+    text = (
         "models are compared in few pairs, as in a chain: those that meet are then often similar, which says little of "
-        "how far apart any two are. Strengths therefore do not pool (a wide prior, of 10 logits), and intervals rest "
-        f"on these battles alone: have more pairs compared, or pool them with --prior 'strength={STRENGTH.default}'"
+        "how much any two differ. Strengths therefore do not pool (a wide prior, of 10 logits), and intervals rest on "
+        f"these battles alone: have more pairs compared, or pool them with --prior 'strength={pooled}'"
     )
-    return [wide]
+    return [text]
 
 
 def _drawn_together(estimates: Estimates) -> list[str]:
