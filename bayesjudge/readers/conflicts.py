@@ -123,7 +123,7 @@ def repeats_of_what(
         return ()
     sizes = [len(part.frame) for part in parts]
     rows = frame.assign(**{_FILE: np.repeat(np.arange(len(parts)), sizes)}) if len(parts) > 1 else frame
-    rows = rows[rows[value].notna()]
+    rows = rows[rows[value].notna()].reset_index(drop=True)
     words = rows[[name for name in keys if name in rows]].apply(as_words)
     group = words.groupby(list(words), sort=False).ngroup()
     again = group.duplicated(keep=False)
