@@ -98,7 +98,7 @@ def _counted(counts: Mapping[str, int], most: int = 0) -> str:
     """The first values with their counts, and how many others there are."""
     some = ", ".join(f"{shown(word)} {n}" for word, n in list(counts.items())[:MOST_NAMED])
     more = max(most, len(counts)) - MOST_NAMED
-    return (some + (f" and {more} others" if more > 0 else "")) or "none"
+    return (some + (f" and {more} other{'s' * (more > 1)}" if more > 0 else "")) or "none"
 
 
 def _likeness(word: str, values: Collection[str]) -> float:

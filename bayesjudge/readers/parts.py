@@ -37,6 +37,9 @@ from bayesjudge.readers.values import with_paths
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables.columns import name_columns
 
+#: Files that one finding is reported of by rows.
+MOST_FILES = 2
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part:
@@ -302,12 +305,15 @@ def located(problems: Sequence[Problem], parts: Sequence[Part]) -> list[Problem]
             continue
         rows = np.asarray(problem.rows)
         place = np.searchsorted(ends, rows, side="left")
+        files = np.unique(place).tolist()
+        more = len(files) - MOST_FILES
         located += [
             replace(
                 _in_file(problem, rows[place == k] - (ends[k] - len(parts[k].frame)), parts[k]),
-                found=f"{problem.found} in {parts[k].name}",
+                found=f"{problem.found} in {parts[k].name}"
+                + (f" and {more} more files" if more > 0 and k == files[MOST_FILES - 1] else ""),
             )
-            for k in np.unique(place).tolist()
+            for k in files[:MOST_FILES]
         ]
     return located
 

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
-from bayesjudge.readers.criteria import MOST_NAMED, binary, no_threshold
+from bayesjudge.readers.criteria import MOST_NAMED, MOST_UNREAD, binary, no_threshold
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
+
+#: Share of rows below which a word is no kind of word that may mean yes.
+_RARE = 0.01
 
 
 def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -89,10 +92,12 @@ def looks_like_items(frame: pd.DataFrame, problems: Sequence[Problem]) -> InputE
     return InputError(known, options=options) if options else None
 
 
-def words_offered(frame: pd.DataFrame, problems: Sequence[Problem], read_as: Mapping[str, str]) -> InputError | None:
+def words_offered(
+    frame: pd.DataFrame, problems: Sequence[Problem], read_as: Mapping[str, str], *, where: str = ""
+) -> InputError | None:
     """The problems of verdicts or labels that are words of some kinds, with an option for each that may mean yes.
 
-    read_as: The file's names of our columns.
+    read_as: The file's names of our columns; where: Of several files, whose row numbers they are.
 
     Examples
     --------
@@ -105,13 +110,19 @@ def words_offered(frame: pd.DataFrame, problems: Sequence[Problem], read_as: Map
         mine = [problem for problem in problems if problem.column == name and problem.rows]
         if not mine or name not in frame:
             continue
-        words = sorted(set(as_words(frame[name])) - {""})
-        if not 2 <= len(words) <= MOST_NAMED or "," in "".join(words) or (code_binary(frame[name]) >= 0).any():
+        counts = as_words(frame[name]).loc[lambda words: words != ""].value_counts()
+        often, least = counts[:MOST_NAMED], _RARE * counts.sum()
+        # Replies are words of their own each; of a few kinds of word some may be replies.
+        replies = counts.sum() - often.sum() > MOST_UNREAD * counts.sum()
+        words = sorted(word for word, n in often.items() if n >= least and "," not in word)
+        if len(counts) < 2 or replies or not words or (code_binary(frame[name]) >= 0).any():
             return None
         theirs = read_as.get(name, name)
         options = [f"--{name} {shlex.quote(f'{theirs}={word}')}" for word in words]
         fix = f"Say which mean yes, others then mean no: {'; '.join(options)}; several by --{name} {theirs}=A,B."
-        of_words = replace(mine[0], found=f"words {', '.join(map(repr, words))}", fix=fix)
+        others = len(counts) - len(words)
+        named = ", ".join(map(repr, words)) + (f" and {others} other{'s' * (others > 1)}" if others else "")
+        of_words = replace(mine[0], found=f"words {named}{where}", fix=fix)
         return InputError([*(one for one in problems if one not in mine), of_words], options=options)
     return None
 

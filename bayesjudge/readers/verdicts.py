@@ -118,8 +118,9 @@ def read_verdicts(
         better = looks_like_items(frame, problems)
         if "verdict" not in frame:
             better = better or looks_wide(parts[0].frame, parts[0].name, problems, taken=taken)
-        if len(named) == 1:
-            better = better or words_offered(frame, problems, named[0].read_as)
+        if all(one.read_as == named[0].read_as for one in named):
+            where = f" in {len(named)} files, here of {named[0].name}" if len(named) > 1 else ""
+            better = better or words_offered(frame, problems, named[0].read_as, where=where)
         better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES)
         raise better or parts[0].explained(InputError(problems)) from error
     warnings += repeats_of_what(

@@ -337,3 +337,18 @@ def test_each_of_several_files_has_its_own_names_in_messages(tmp_path: Path) -> 
     first, second = str(raised.value).splitlines()
     assert first.startswith("column 'prediction' (read as verdict), row 1: found 'Rome' in ")
     assert second.startswith("column 'verdict', row 1: found 'Oslo' in ")
+
+
+def test_words_of_many_files_are_few_lines(tmp_path: Path) -> None:
+    for k in range(5):
+        frame = pd.DataFrame({"item": range(8), "model": f"m{k}", "verdict": ["yes", "eh"] * 4})
+        frame.to_csv(tmp_path / f"{k}.csv", index=False)
+        words = ["1_full", "2_none"] * 4 if k else ["I cannot, sorry", *["1_full"] * 7]
+        frame.assign(verdict=words).to_json(tmp_path / f"{k}.json", orient="records")
+    with pytest.raises(InputError, match=r"found 'eh' in .*1\.csv and 3 more files") as raised:
+        read_verdicts(str(tmp_path / "*.csv"))
+    assert len(raised.value.problems) == 2
+    # Words of the same kinds are offered for all files, and a reply among them is none of the kinds.
+    with pytest.raises(InputError, match=r"'1_full', '2_none' and 1 other in 5 files, here of .*0\.json") as raised:
+        read_verdicts(str(tmp_path / "*.json"))
+    assert raised.value.options == ("--verdict verdict=1_full", "--verdict verdict=2_none")
