@@ -139,7 +139,7 @@ def read_verdicts(
         dropped={**unread(parts), **(gold.dropped if gold else {}), **verdicts.dropped},
         source=origins(parts) + tuple(one for other in (gold, items) if other for one in other.source),
         cluster=parts[0].cluster,
-        label_source=label_source(columns, verdicts.frame, "label"),
+        label_source=label_source({"label": reading.label} if reading.label else columns, verdicts.frame, "label"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,11 @@ def test_labels_by_their_name_are_peoples(name: str) -> None:
     assert verdicts.frame["label"].notna().any()
     # With people's labels there, what else the table holds is nobody's concern.
     assert not any("reference answers" in text for text in verdicts.warnings)
+
+
+@pytest.mark.parametrize("said", [{"label": "final"}, {"label": "final=1"}, {"columns": {"label": "final"}}])
+def test_labels_that_are_named_are_the_users(said: dict[str, Any]) -> None:
+    assert read_verdicts(FRAME.rename(columns={"label": "final"}), **said).label_source == "mapped"
 
 
 def test_a_labels_file_of_reference_answers_is_refused_until_somebody_says_so() -> None:
