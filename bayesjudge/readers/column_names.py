@@ -209,6 +209,13 @@ PAIR_ALIASES: Aliases = {
 }
 
 
+#: Names that count where a table has no other for it, and does not use them for something else.
+_LAST_OF: Mapping[str, Sequence[str]] = {
+    "item": ["response_id", "text_id", "uuid", "pid"],
+    "model": ["source_model", "dialogue_system"],
+}
+
+
 def recognise(
     found: Iterable[str],
     columns: Mapping[str, str] | None = None,
@@ -230,7 +237,7 @@ def recognise(
     for name, (strong, weak) in aliases.items():
         if name in columns:
             continue
-        candidates = _matching(free, strong) or _matching(free, weak)
+        candidates = _matching(free, strong) or _matching(free, weak) or _matching(free, _last_of(name, aliases))
         candidates = [one for one in candidates if one not in empty] or candidates
         if name in free:
             also = _matching(free, strong)
@@ -257,6 +264,11 @@ def hardly_filled(frame: pd.DataFrame) -> set[str]:
     """
     filled = frame.notna().mean().to_numpy()
     return {str(name) for name, share in zip(frame.columns, filled, strict=True) if share <= _HARDLY}
+
+
+def _last_of(name: str, aliases: Aliases) -> list[str]:
+    used = {word for others in aliases.values() for words in others for word in words}
+    return [word for word in _LAST_OF.get(name, ()) if word not in used]
 
 
 def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
@@ -348,7 +360,7 @@ def means_known(name: str) -> bool:
     """
     tables = (VERDICT_ALIASES, TRIAL_ALIASES, SCORE_ALIASES, BATTLE_ALIASES, PAIR_ALIASES)
     known = {word for table in tables for ours, (strong, weak) in table.items() for word in (ours, *strong, *weak)}
-    return means_any([name], [*known, *REFERENCES])
+    return means_any([name], [*known, *itertools.chain(*_LAST_OF.values()), *REFERENCES])
 
 
 def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
-from bayesjudge.readers.column_names import recognise
+from bayesjudge.readers.column_names import SCORE_ALIASES, recognise
 from bayesjudge.tables import Verdicts
 
 FRAME = pd.DataFrame(
@@ -245,10 +245,18 @@ def test_our_own_name_wins_with_a_warning() -> None:
         # Who labelled is no label, and a task's own answer is no person's judgement.
         (["id", "verdict", "human_id", "target"], {"item": "id"}),
         (["id", "model", "verdict"], {"item": "id"}),
+        # Where there is no better name, and where a better one is.
+        (["response_id", "source_model", "verdict"], {"item": "response_id", "model": "source_model"}),
+        (["uuid", "question", "dialogue_system", "system", "verdict"], {"item": "question", "model": "system"}),
     ],
 )
 def test_names_of_known_formats_are_recognised(found: list[str], mapping: dict[str, str]) -> None:
     assert recognise(found) == (mapping, ())
+
+
+def test_an_answer_s_name_is_no_item_where_answers_are_scored() -> None:
+    found = ["response_id", "judge", "trial", "score"]
+    assert recognise(found, aliases=SCORE_ALIASES)[0] == {"response": "response_id"}
 
 
 def read_or_refuse(name: str, content: bytes) -> None:
