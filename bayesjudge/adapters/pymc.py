@@ -95,12 +95,13 @@ def drawn(make: Callable[[Data], Any], data: Data, engine: Any, seed: int, progr
         logger.setLevel(logging.WARNING)
         try:
             tree: xr.DataTree = sampled(model, chosen, seed=seed, progress=progress)
-            pm.stats.compute_log_prior(tree, progressbar=progress)
+            # PyMC's bars of what follows are written where the answer is.
+            pm.stats.compute_log_prior(tree, progressbar=False)
             if not data.unobserved:
-                pm.compute_log_likelihood(tree, progressbar=progress)
+                pm.compute_log_likelihood(tree, progressbar=False)
                 if data.counted:
                     tree[OUTCOMES] = xr.DataTree(_outcomes(model, tree, data))
-                replicated: Any = pm.sample_posterior_predictive(tree, random_seed=seed + 1, progressbar=progress)
+                replicated: Any = pm.sample_posterior_predictive(tree, random_seed=seed + 1, progressbar=False)
                 prior: Any = pm.sample_prior_predictive(chosen.chains * chosen.draws, random_seed=seed + 2)
                 for name, group in (*replicated.children.items(), *prior.children.items()):
                     tree[name] = group

@@ -22,7 +22,17 @@ from bayesjudge.inference.gate import MOST_PARETO_K, gate_of
 from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.sites import sites_of
 from bayesjudge.maths.one_thread import one_thread
-from bayesjudge.model import Data, Describes, GivesQuantities, Model, elsewhere, latent_sites, prepared, with_parameters
+from bayesjudge.model import (
+    Data,
+    Describes,
+    GenerativeModel,
+    GivesQuantities,
+    Model,
+    elsewhere,
+    latent_sites,
+    prepared,
+    with_parameters,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,6 +127,11 @@ class Fit:
         for name in () if open_ended else (name for name in options if name not in taken):
             there = f"it has {', '.join(taken)}" if taken else "it has none"
             raise UsageError(f"{self.model.label} has no option {name!r}{did_you_mean(name, taken)}; {there}")
+
+    @property
+    def states_priors(self) -> bool:
+        """Whether the model's priors can be stated, and so replaced; a function's cannot."""
+        return isinstance(self.model, GenerativeModel) and bool(self.model.priors)
 
     def robustness(
         self, *, alternatives: Sequence[Mapping[str, Any]] = (), prob: float = 0.95, seed: int = 0

@@ -21,7 +21,7 @@ def under_other_priors(
 ) -> pd.DataFrame:
     """Headline rows of a fit again, by ``priors``; those of the same families are drawn in one program."""
     model = fit.model
-    if not isinstance(model, GenerativeModel) or not model.priors:
+    if not (isinstance(model, GenerativeModel) and fit.states_priors):
         raise UsageError(f"{model.label} has no priors that can be stated")
     if isinstance(alternatives, Mapping) or not all(isinstance(one, Mapping) for one in alternatives):
         raise UsageError(

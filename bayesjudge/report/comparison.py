@@ -69,6 +69,11 @@ class Posterior(Protocol):
         """Draws by estimand."""
         ...
 
+    @property
+    def states_priors(self) -> bool:
+        """Whether the model's priors can be stated."""
+        ...
+
     def robustness(
         self, *, alternatives: Sequence[Mapping[str, Any]] = (), prob: float = 0.95, seed: int = 0
     ) -> pd.DataFrame:
@@ -163,6 +168,8 @@ class Comparison:
     ) -> pd.DataFrame:
         """The headline rows of every posterior that answers, under other priors: half and twice as wide, and others.
 
+        Models whose priors cannot be stated, as those of a function, have none.
+
         Parameters
         ----------
         alternatives : sequence of mapping
@@ -174,13 +181,11 @@ class Comparison:
             Rows of `Estimates` with a column ``priors``; those whose families are the same are drawn in one program.
         """
         shown = set(self.estimates.frame["method"])
-        found = [
-            fit.robustness(alternatives=alternatives, prob=prob, seed=seed)
-            for fit in self.fits.values()
-            if fit.model.label in shown
-        ]
-        if not found:
+        there = [fit for fit in self.fits.values() if fit.model.label in shown]
+        if not there:
             raise UsageError("no posterior is there to be drawn again: answer the question in this session")
+        stated = [fit for fit in there if fit.states_priors] or there
+        found = [fit.robustness(alternatives=alternatives, prob=prob, seed=seed) for fit in stated]
         return pd.concat(found, ignore_index=True)
 
     def to_dict(self) -> dict[str, Any]:

@@ -152,6 +152,17 @@ def test_models_of_the_same_observations_are_compared(answer: bj.Comparison, tmp
         compare([more.fits["bayes:validated_judge"], more.fits["bayes:both"]])
 
 
+def test_what_observations_share_is_said_of_models_that_see_counts() -> None:
+    log = LOG.verdicts.frame.assign(doc=LOG.verdicts.frame["item"].str[-1])
+    found = bj.accuracy(log, models=["default", taken_at_its_word], cluster="doc", engine="laplace", **SHORT)
+    assert [text for text in found.warnings if "treats observations that share doc as independent" in text]
+    assert set(found.robustness()["method"]) == {"bayes:judge_error[partial]"}
+    votes = simulate_battles(seed=1).battles.frame
+    for prompt, shared in ((votes["item"].str[-2:], True), (votes["item"], False)):
+        elo = bj.elo(votes.assign(prompt=prompt), models=["bradley_terry", strengths], engine="laplace", bootstrap=0)
+        assert bool([text for text in elo.warnings if "share prompt as independent" in text]) is shared
+
+
 def test_a_saved_fit_of_counts_leaves_out_the_same(answer: bj.Comparison, tmp_path: Path) -> None:
     one = answer.fits["bayes:validated_judge"]
     again = bj.load_fit(one.save(tmp_path / "fit.nc"))

@@ -39,7 +39,7 @@ from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, 
 from bayesjudge.studies.accuracy.fits import OWN, JudgeFits, JudgePlan, Part, check_judge, plan_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.panel import OF_PANELS, disagreements, panel_jobs, panel_part, panel_warnings
-from bayesjudge.studies.common.checks import joint_gate, stacked_tables
+from bayesjudge.studies.common.checks import independence_warnings, joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import (
     Further,
@@ -398,6 +398,8 @@ def _assemble(
         checks["columns"] = screened
     fits = [part.fits for part in parts.values()]
     warned = warnings_of(counts, estimates, diagnostics, checks, settings["judges"], panel=settings["panel"])
+    clusters = [settings["cluster"]] if isinstance(settings["cluster"], str) else settings["cluster"] or ()
+    independent = independence_warnings((one for part in fits for one in part.answering), clusters)
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
     return Comparison(
         question="accuracy",
@@ -407,7 +409,7 @@ def _assemble(
         fits=_named(fits),
         checks=checks,
         # A table's own are those of its votes too.
-        warnings=tuple(dict.fromkeys([*fit_warnings(fits), *messages, *warned])),
+        warnings=tuple(dict.fromkeys([*fit_warnings(fits), *messages, *warned, *independent])),
         checklist=checklist(
             counts,
             estimates,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.adapters.estimands import NamedEstimands
 from bayesjudge.checks import convergence, leave_one_out, predictive_check, prior_sensitivity, unchecked
 from bayesjudge.checks.predictive import FLAG_BELOW
 from bayesjudge.estimates.gate import Gate
@@ -121,6 +122,18 @@ def _first_few(rows: pd.DataFrame, what: str) -> str:
     whose = rows["unit"].where(rows["unit"].astype(str) != "", judges)
     named = [f"{kind} of {unit}" for kind, unit in zip(rows[what], whose, strict=True)]
     return "; ".join(list(dict.fromkeys(named))[:3])
+
+
+def independence_warnings(fits: Iterable[Fit], clusters: Iterable[str]) -> list[str]:
+    """Whose intervals are too narrow where observations share something: a function knows counts, and no clusters."""
+    named, columns = [one.model.label for one in fits if isinstance(one.model, NamedEstimands)], list(clusters)
+    if not (named and columns):
+        return []
+    text = (
+        f"{', '.join(named)}: observes counts alone, and so treats observations that share {' or '.join(columns)} as "
+        "independent; the other methods' intervals allow for it"
+    )
+    return [text]
 
 
 def effect_warnings(manifest: Mapping[str, Any], *, whose: str = "", of: str = "answers") -> list[str]:

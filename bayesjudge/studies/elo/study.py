@@ -23,7 +23,7 @@ from bayesjudge.readers import read_battles
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.early import closed_form_first
 from bayesjudge.report.lead import data_facts, file_fact
-from bayesjudge.studies.common.checks import check_fits, joint_gate
+from bayesjudge.studies.common.checks import check_fits, independence_warnings, joint_gate
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import baseline_rows, units_of
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
@@ -131,6 +131,12 @@ def _chosen(counts: BattleCounts, judges: Iterable[str] | None) -> BattleCounts:
     return counts.for_judges(asked)
 
 
+def _shared_by_votes(counts: BattleCounts) -> list[str]:
+    """Columns of which some value has several votes."""
+    votes = [rows.of(PEOPLE) for rows in counts.clusters]
+    return [rows.column for rows in votes if rows.count() < (rows.n * rows.times[rows.cluster]).sum()]
+
+
 def _assemble(
     counts: BattleCounts,
     fits: EloFits,
@@ -167,6 +173,7 @@ def _assemble(
         held_out=predicted.scores,
         warnings=(
             *elo_warnings(counts, estimates, diagnostics, checks, fits.fits),
+            *independence_warnings(fits.fits.values(), _shared_by_votes(counts)),
             *([f"no Elo in each group: {reason}"] if options.group and (reason := why_not_by_group(counts)) else []),
             *predicted.warnings,
         ),
