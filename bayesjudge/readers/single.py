@@ -114,7 +114,9 @@ def words_offered(
         often, least = counts[:MOST_NAMED], _RARE * counts.sum()
         # Replies are words of their own each; of a few kinds of word some may be replies.
         replies = counts.sum() - often.sum() > MOST_UNREAD * counts.sum()
-        words = sorted(word for word, n in often.items() if n >= least and "," not in word)
+        words = sorted(
+            word for word, n in zip(map(str, often.index), often, strict=True) if n >= least and "," not in word
+        )
         if len(counts) < 2 or replies or not words or (code_binary(frame[name]) >= 0).any():
             return None
         theirs = read_as.get(name, name)
