@@ -207,7 +207,7 @@ def _of_verdicts(draws: Mapping[str, xr.DataArray], data: Data) -> dict[str, xr.
 
 
 def _observations(observed: Any, data: Data) -> dict[str, Any]:
-    """Arrays of the view as its question looks at them, (..., ) each; of others their mean."""
+    """Arrays of the view as its question looks at them, (..., ) each; of others their mean, column by column."""
     found: dict[str, Any] = {}
     view, of = view_of(data), observed if isinstance(observed, Mapping) else {data.observed: observed}
     for name in data.observations:
@@ -215,5 +215,12 @@ def _observations(observed: Any, data: Data) -> dict[str, Any]:
             found |= view.shown(name, of, data)
             continue
         values, axes = np.asarray(of[name], dtype=float), data.dims[name]
-        found[f"mean of {name}"] = values.mean(axis=tuple(range(values.ndim - len(axes), values.ndim)))
+        within = tuple(range(values.ndim - len(axes), values.ndim))
+        if len(axes) < 2:
+            found[f"mean of {name}"] = values.mean(axis=within)
+            continue
+        # Rows of counts have fixed totals, so that the mean of all columns says nothing.
+        outcomes = np.moveaxis(values.mean(axis=within[:-1]), -1, 0)
+        labels = data.coords.get(axes[-1], range(len(outcomes)))
+        found |= {f"mean of {name} | {label}": one for label, one in zip(labels, outcomes, strict=True)}
     return found

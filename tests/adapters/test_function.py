@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +161,15 @@ def test_what_observations_share_is_said_of_models_that_see_counts() -> None:
     for prompt, shared in ((votes["item"].str[-2:], True), (votes["item"], False)):
         elo = bj.elo(votes.assign(prompt=prompt), models=["bradley_terry", strengths], engine="laplace", bootstrap=0)
         assert bool([text for text in elo.warnings if "share prompt as independent" in text]) is shared
+
+
+def test_of_an_array_of_ones_own_each_outcome_is_looked_at() -> None:
+    """A row's total is fixed, so that the mean of all its outcomes is the same in every replicate."""
+    data = bj.data(LOG.verdicts)
+    own = np.array([[3, 1], [5, 3]])
+    seen = replace(data, arrays={**data.arrays, "own": own}, dims={**data.dims, "own": ("row", "kind")}, observed="own")
+    (of,) = as_model(validated_judge).statistics.values()
+    assert of(own, seen) == {"mean of own | 0": 4.0, "mean of own | 1": 2.0}
 
 
 def test_a_saved_fit_of_counts_leaves_out_the_same(answer: bj.Comparison, tmp_path: Path) -> None:
