@@ -135,6 +135,8 @@ def _columns_of(frame: pd.DataFrame) -> str:
     """
     names = [f"{name!r}{_within(frame[name])}" for name in dict.fromkeys(frame.columns)]
     more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    if not names:
+        return "no record has a key"
     *first, last = [*names[:MOST_NAMED], *more]
     return f"columns are {', '.join(first)} and {last}" if first else f"the only column is {last}"
 
