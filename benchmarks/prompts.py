@@ -30,7 +30,8 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
-from bayesjudge.studies.elo.fits import linked as as_in_a_study
+from bayesjudge.options import EloOptions
+from bayesjudge.studies.elo.fits import as_requested
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "pairwise_mtbench_human"
 #: Enough for the ends of an interval: some 1,000 effective draws.
@@ -90,7 +91,8 @@ def scored(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         streams = np.random.SeedSequence([options.seed, k]).spawn(options.replicates)
         logs = [draw(table, n, np.random.default_rng(stream)) for stream in streams]
         truth = _truth(table)
-        model = as_in_a_study(JudgeElo() if table.rater.any() else BradleyTerry(), counted(table, clustered=False))
+        plain = JudgeElo() if table.rater.any() else BradleyTerry()
+        model = as_requested(plain, counted(table, clustered=False), EloOptions())
         for clustered in (True, False):
             counts = [counted(log, clustered=clustered) for log in logs]
             tables = [elo_baselines(one) for one in counts]

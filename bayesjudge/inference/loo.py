@@ -34,7 +34,7 @@ def loo(fit: Fit) -> ELPDDataLOO:
     fit : Fit
         A fit with a log likelihood. Where ``fit.data.weights`` names counts, one observation is one of those
         counted, and where ``fit.data.counted`` one trial of a binomial or multinomial array; otherwise one entry of
-        the observed arrays.
+        the observed array.
 
     Returns
     -------

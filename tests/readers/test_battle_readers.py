@@ -71,7 +71,7 @@ def test_who_voted_is_the_voter_where_only_people_did(name: str) -> None:
     again = read_battles(frame.assign(**{name: "p"}))
     assert values(again.frame, name, "human") == [["p", 1.0], ["p", 0.0]]
     assert f"--cluster {name} keeps" in again.warnings[0]
-    # Next to a verdict an annotator may be a judge, as AlpacaEval calls it, and a user nobody who voted.
+    # Next to a verdict an annotator may be a judge, as AlpacaEval calls it, and a user may not have voted.
     judged = read_battles(frame.assign(verdict=["a", "b"], item=[1, 2]))
     assert judged.frame["voter"].tolist() == ["human"] * 2
 

@@ -22,6 +22,7 @@ from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.maths.bradley_terry import PER_LOGIT
+from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.options import EloOptions
 from bayesjudge.report import Comparison, json_schema, render_page
 from bayesjudge.report.elo.headline import about_intervals
@@ -250,7 +251,8 @@ def test_strengths_that_few_pairs_link_do_not_pool() -> None:
     won = rng.random((11, 40)) < 1 / (1 + np.exp(strength[1:] - strength[:-1]))[:, None]
     rows = [(f"{k} {n}", f"m{k}", f"m{k + 1}", float(won[k, n])) for k, n in np.ndindex(won.shape)]
     log = pd.DataFrame(rows, columns=["item", "model_a", "model_b", "human"])
-    for given, pools in (({}, False), ({"priors": {"strength": "Rayleigh(174)"}}, True)):
+    default = JudgeElo().priors["strength"].default
+    for given, pools in (({}, False), *(({"priors": {"strength": prior}}, True) for prior in (str(default), default))):
         answer = bj.elo(log, engine="laplace", **given)
         elo = answer.estimates.where(estimand="elo").frame.query("method.str.startswith('bayes')").set_index("unit")
         truth = 1500 + PER_LOGIT * pd.Series(strength, [f"m{k}" for k in range(12)])[elo.index]

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
-#: Spectral gap of the pairs that met under which few link the models: strengths that pool were then covered .91 to .13
-#: of the time where neighbours met, and those that do not .94 to .97, at equal width down to a gap of a quarter.
+#: Spectral gap of the pairs that met under which few link the models. Where neighbours met, strengths that pool were
+#: then covered .13 to .91 of the time, those that do not .92 to .97 (the card of `bradley_terry`, "Few pairs").
 LEAST_GAP = 0.5
 
 type Ints = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""What an answer offers to the conditions under which its run is to fail: rows, draws, doubts, facts."""
+"""What an answer offers to the conditions under which its run is to fail, and to a reader of few rows of a file."""
 
 from __future__ import annotations
 
@@ -28,10 +28,8 @@ def with_conditions(
     """
     dropped = sum(answer.dropped.values())
     share = None if rows is None else dropped / max(dropped + rows, 1)
-    if rows is not None and dropped > MOST_DROPPED * (dropped + rows):
-        of = f"{dropped:,.0f} of {dropped + rows:,.0f} rows could not be used"
-        said = f"{of}: the answer is about the others alone; check which columns were taken for what"
-        answer = replace(answer, warnings=(said, *answer.warnings))
+    if share is not None and share > MOST_DROPPED:
+        answer = _about_few(answer, dropped, dropped + (rows or 0))
     if not options.fail_if:
         return answer
     known = {"dropped": share, "labels": labels}
@@ -44,6 +42,13 @@ def with_conditions(
     )
     how: dict[str, Any] = {"prob": options.fail_prob, "by": options.fail_by, "undecided": options.undecided}
     return replace(answer, conditions=tuple(decide(condition_of(text), evidence, **how) for text in options.fail_if))
+
+
+def _about_few(answer: Comparison, dropped: float, rows: float) -> Comparison:
+    """The answer that says first how few of the rows it is about."""
+    of = f"{dropped:,.0f} of {rows:,.0f} rows could not be used"
+    said = f"{of}: the answer is about the others alone; check which columns were taken for what"
+    return replace(answer, warnings=(said, *answer.warnings))
 
 
 def with_decision(answer: Comparison, options: DecisionOptions) -> Comparison:

@@ -81,7 +81,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales if alike]
         models += [(scale, BradleyTerry(judge=judge, by_group=True)) for scale, judge in scales if by_group]
     models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
-    models = [(scale, linked(believing(model, options), counts)) for scale, model in models]
+    models = [(scale, as_requested(model, counts, options)) for scale, model in models]
     further = further_models(options, own=OWN, needs=GivesElo)
     models += [("", one.model) for one in further]
     if not models:
@@ -108,19 +108,18 @@ def elo_of(one: Fit) -> xr.DataArray:
 
 
 def joint_model(options: EloOptions) -> JudgeElo:
-    """The model of people and judges together."""
-    families = tuple(sorted(options.families.items()))
-    return believing(JudgeElo(length_effect=options.length_effect, families=families), options)
+    """The model of people and judges together, with the priors that it has by itself."""
+    return JudgeElo(length_effect=options.length_effect, families=tuple(sorted(options.families.items())))
 
 
-def linked[M: Model](model: M, counts: BattleCounts) -> M:
-    """The model, whose strengths do not pool where few pairs link what it compares, unless their prior was given."""
+def as_requested[M: Model](model: M, counts: BattleCounts, options: EloOptions) -> M:
+    """The model with the question's priors; without one of strengths these do not pool where few pairs link them."""
     few = (isinstance(model, BradleyTerry) and counts.few_pairs(model.judge)) or (
         isinstance(model, JudgeElo) and counts.few_pairs(every=True)
     )
-    if not (few and isinstance(model, GenerativeModel)) or "strength" in dict(model.given):
-        return model
-    return model.with_priors({"strength": UNPOOLED})
+    if few and isinstance(model, GenerativeModel):
+        return believing(model.with_priors({"strength": UNPOOLED}), options)
+    return believing(model, options)
 
 
 def _temperatures(counts: BattleCounts) -> list[tuple[str, JudgeTemperature]]:

@@ -22,7 +22,7 @@ from bayesjudge.inference import run_jobs
 from bayesjudge.inference.gate import MOST_PARETO_K
 from bayesjudge.options import EloOptions
 from bayesjudge.report.elo.headline import named_methods
-from bayesjudge.studies.elo.fits import joint_model, linked
+from bayesjudge.studies.elo.fits import as_requested, joint_model
 
 if TYPE_CHECKING:
     from bayesjudge.models.judge_elo import Prediction
@@ -73,7 +73,7 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
     """
     chosen = _choose(counts, models)
     references, messages = _references(counts, chosen, options)
-    model = linked(joint_model(options), counts)
+    model = as_requested(joint_model(options), counts, options)
     # The fits to all votes are made once in a job, so that jobs of many models are the cheaper.
     size = -(-len(chosen) // options.workers) if options.executor is None else MODELS_OF_A_JOB
     jobs = [

@@ -25,7 +25,7 @@ from bayesjudge.report.early import closed_form_first
 from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, independence_warnings, joint_gate
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
-from bayesjudge.studies.common.methods import baseline_rows, units_of
+from bayesjudge.studies.common.methods import baseline_rows, believing, units_of
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
@@ -67,7 +67,7 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
     >>> answer.ranks["model"].tolist()
     ['m0', 'm1', 'm2']
     """
-    joint_model(options)  # refuses families that are not possible before anything is read
+    believing(joint_model(options), options)  # refuses priors and families that are not possible before reading
     table = _table(battles)
     counts = _chosen(_counted(table, options), options.judges)
     predicted = predict_held_out(counts, options.held_out, options) if options.held_out else Predicted()
