@@ -14,9 +14,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.estimates.posterior import differences, quantity
 from bayesjudge.maths.bradley_terry import shown_pairs, solve_strengths, to_elo
+from bayesjudge.maths.comparison_graph import comparison_graph
 from bayesjudge.models.common.davidson import expected_score
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Name of the estimand: on the pairs that were played, ties counting half.
 ELO = "elo"
+
+type Floats = NDArray[np.float64]
 
 
 def elo_draws(
@@ -58,7 +62,20 @@ def elo_draws(
         wins, weight = wins @ into, weight @ into
     start = solve_strengths(pair[0], pair[1], weight, wins.mean(axis=0), models)[0]
     found = solve_strengths(pair[0], pair[1], weight, wins, models, start=start)
+    # Battles say nothing of how parts that never met compare, and Hard-Elo has each at 1500: the prior's say stays.
+    part = comparison_graph(pair[0], pair[1], weight, weight / 2, models).part
+    if part.max(initial=0) > 0:
+        share = np.bincount(group, total) / total.sum()
+        level = values if within is None else values + np.einsum("sgm,g->sm", more[:, : len(share)], share)
+        found = _at_levels(found, level / (1 + np.exp(tie) / 2), part)
     return draws.copy(data=to_elo(found).reshape(draws.shape))
+
+
+def _at_levels(found: Floats, level: Floats, part: NDArray[np.int64]) -> Floats:
+    """Strengths (S, M) with each part's mean that of `level` (S, M), and mean 0 over all models that fought."""
+    inside = part[:, None] == np.arange(part.max() + 1)
+    moved = found + (level - found) @ (inside / inside.sum(axis=0)) @ inside.T
+    return np.asarray(moved - moved[:, part >= 0].mean(axis=1, keepdims=True))
 
 
 def elo_quantities(elo: xr.DataArray, *, n: Mapping[str, float], note: Mapping[str, str]) -> dict[str, xr.DataArray]:

@@ -124,7 +124,13 @@ def test_parts_that_never_met_are_told() -> None:
     counts = count_battles(Battles.from_frame(frame))
     with pytest.raises(UsageError, match="2 parts that never met: w, x; y, z"):
         fit_human(counts, ridge=0)
-    assert "2 parts" in elo_baselines(counts, bootstrap=0).frame["note"][0]
+    rows = elo_baselines(counts, bootstrap=0)
+    assert "2 parts" in rows.frame["note"][0]
+    between = rows.where(estimand="difference").frame.set_index("unit").loc["w − y"]
+    assert np.isnan(between["point"])
+    assert (between["lower"], between["upper"]) == (-np.inf, np.inf)
+    assert between["note"] == "undefined: no battles link the two models"
+    assert np.isfinite(rows.where(estimand="difference", unit="w − x").frame["point"][0])
 
 
 def test_all_ties_are_all_equal() -> None:

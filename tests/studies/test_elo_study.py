@@ -261,6 +261,26 @@ def test_strengths_that_few_pairs_link_do_not_pool() -> None:
         assert any("compared in few pairs, as in a chain" in text for text in answer.warnings) is not pools
 
 
+@pytest.mark.parametrize("voted", [True, False])
+def test_parts_that_never_met_have_a_leader_each(voted: bool) -> None:
+    """c, which beats d nearly always, does not lead a, which it never met."""
+    pairs = [("a", "b", 0.7), ("a", "e", 0.7), ("b", "e", 0.5), ("c", "d", 0.95)]
+    rows = [(f"{a} {b} {k}", a, b, float(k < 40 * share)) for a, b, share in pairs for k in range(40)]
+    log = pd.DataFrame(rows, columns=["item", "model_a", "model_b", "human" if voted else "verdict"])
+    answer = bj.elo(log if voted else log.assign(judge="j"), engine="laplace")
+    parts, led, *_ = answer.page().headline[0 if voted else 1 :]
+    before = "The" if voted else "By j's verdicts alone, the"
+    assert parts.startswith(f"{before} battles fall into 2 parts that never met: no battle says how models of two")
+    assert led.startswith("a leads its part of 3 models with Elo ")
+    assert "; c leads its part of 2 models with Elo " in led
+    gaps = answer.estimates.where(estimand="difference").frame.query("method.str.startswith('bayes')").set_index("unit")
+    width = gaps["upper"] - gaps["lower"]
+    # Between parts the prior alone says how models compare: by the spread of strengths, of about a logit.
+    assert width["a − c"] > 400
+    assert width["a − b"] < 300
+    assert answer.settings["parts"] == {"" if voted else "j": [["a", "b", "e"], ["c", "d"]]}
+
+
 def test_models_that_the_prior_draws_together_are_named() -> None:
     row = {"estimand": "elo", "lower": 1500.0, "upper": 1600.0}
     hard = [row | {"unit": unit, "method": "hard-elo", "point": 1550.0} for unit in "ab"]

@@ -41,6 +41,8 @@ class EloFit:
         Elo in bootstrap samples of the clusters, or battles.
     n : int array (M,)
         Battles of each model.
+    part : int array (M,)
+        Which connected part of the comparison graph each model is in; −1 without battles.
     notes : tuple of str
         What the penalty alone holds finite.
     """
@@ -52,6 +54,7 @@ class EloFit:
     df: float
     replicates: Floats
     n: NDArray[np.int64]
+    part: NDArray[np.int64]
     notes: tuple[str, ...]
 
     @property
@@ -116,7 +119,8 @@ def fit_elo(
     n, wins = targets.by_pair(targets.n)
     if not n.sum():
         raise UsageError("no battles to fit")
-    problems = comparison_graph(targets.first, targets.second, n, wins, total).problems(models)
+    graph = comparison_graph(targets.first, targets.second, n, wins, total)
+    problems = graph.problems(models)
     if problems and ridge == 0:
         raise UsageError(f"there is no finite fit without a penalty: {'; '.join(problems)}. Use ridge={RIDGE:g}")
     pairs = targets.first, targets.second
@@ -143,6 +147,7 @@ def fit_elo(
         df=df,
         replicates=_centred(replicates, fought),
         n=battles,
+        part=graph.part,
         notes=tuple(f"only the penalty keeps this finite: {problem}" for problem in problems),
     )
 

@@ -146,16 +146,25 @@ def elo_rows(
     n = np.minimum(fit.n[first], fit.n[second])
     either = [list(dict.fromkeys(notes[a] + notes[b])) for a, b in zip(first, second, strict=True)]
     joined = [["; ".join([*fit.notes, *note]) for note in each] for each in (notes, either)]
+    # The penalty puts the mean of each part at 1500: no battle says how two parts compare.
+    unlinked = (fit.part[first] != fit.part[second]) & ~np.isnan(paired[0])
+    point, lower, upper = paired
+    paired = np.where(unlinked, np.nan, point), np.where(unlinked, -np.inf, lower), np.where(unlinked, np.inf, upper)
+    joined[1] = [_UNLINKED if out else note for out, note in zip(unlinked, joined[1], strict=True)]
     found = []
     for estimand, units, limits, sizes, each in (
         ("elo", fit.models, single, fit.n, joined[0]),
         ("difference", names, paired, n, joined[1]),
     ):
         for unit, point, low, high, size, known in zip(units, *limits, sizes, each, strict=True):
-            note = "undefined: no battles" if np.isnan(point) else known
+            note = "undefined: no battles" if np.isnan(point) and known != _UNLINKED else known
             row = figure_row(estimand, point, low, high, method=method, n=size, prob=prob, note=note)
             found.append({**row, "unit": unit, "judge": judge})
     return found
+
+
+#: Why nothing is known of a difference.
+_UNLINKED = "undefined: no battles link the two models"
 
 
 def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats, Floats]:

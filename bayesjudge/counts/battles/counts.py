@@ -25,6 +25,7 @@ from bayesjudge.counts.memory import IbisTable, fetch
 from bayesjudge.counts.rows import coded
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.maths.bradley_terry import spectral_gap
+from bayesjudge.maths.comparison_graph import comparison_graph
 from bayesjudge.tables import Battles
 
 if TYPE_CHECKING:
@@ -86,10 +87,26 @@ class BattleCounts:
         Models that meet are then often similar (neighbours on a leaderboard, versions of one model), so that how far
         those that met are apart is no measure of how far any two are.
         """
+        first, second = self._pairs(judge, every)
+        return len(first) > 0 and 0 < spectral_gap(first, second) < LEAST_GAP
+
+    def parts(self, judge: str | None = None, *, every: bool = False) -> tuple[tuple[str, ...], ...]:
+        """Models by the connected part of the battles that they are in, the largest part first.
+
+        Of people's votes, of one judge's verdicts, or of all. No battle says how models of two parts compare.
+        """
+        first, second = self._pairs(judge, every)
+        once = np.ones(len(first))
+        part = comparison_graph(first, second, once, once, len(self.models)).part
+        members = [tuple(self.models[m] for m in np.flatnonzero(part == k)) for k in range(part.max(initial=-1) + 1)]
+        return tuple(sorted(members, key=len, reverse=True))
+
+    def _pairs(self, judge: str | None, every: bool) -> tuple[Ints, Ints]:
+        """Codes of the two models of each row that is counted for a scale."""
         judged = self.judged if every else self.judged_by(judge) if judge is not None else None
         parts = [*([self.human] if every or judge is None else []), *([judged] if judged is not None else [])]
         first, second = (np.concatenate([getattr(part, end) for part in parts]) for end in ("first", "second"))
-        return len(first) > 0 and 0 < spectral_gap(first, second) < LEAST_GAP
+        return first, second
 
     def code(self, kind: str, name: str) -> int:
         """Code of a ``"model"``, ``"judge"`` or ``"group"``."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 VALID = tuple(name + how for name in ("hard-elo", "soft-elo") for how in ("", "[independent]"))
 #: Scales of judges with a sentence each, and a column of the first table.
 MOST_SCALES = 3
+#: Parts of battles that never met with a leader each in the headline.
+MOST_PARTS = 3
 #: What Elo of held-out models is relative to.
 SCALE = "Each model's Elo here has the mean of the other models at 1500, so it is not that of the leaderboard."
 
@@ -28,7 +30,8 @@ def headline(answer: Comparison) -> list[str]:
     if not counted(answer, "human votes"):
         found.append("Not yet: no battle has a human vote, so this is what each judge prefers, not what people do.")
     scales = list(dict.fromkeys(answer.ranks["judge"]))
-    found += [_leader(answer, judge, first=k == 0) for k, judge in enumerate(scales[:MOST_SCALES])]
+    for k, judge in enumerate(scales[:MOST_SCALES]):
+        found += _leaders(answer, judge, first=k == 0)
     found += [f"{len(scales) - MOST_SCALES} more judges are below."] if len(scales) > MOST_SCALES else []
     found += [] if answer.gate.passed else [refusal(answer)]
     return [*found, *_held_out(answer), f"{sentence(about_intervals(answer))}."]
@@ -45,20 +48,36 @@ def board(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
     return method, mine.loc[ranked] if answer.gate.passed and set(ranked) == set(mine.index) else mine
 
 
-def _leader(answer: Comparison, judge: str, *, first: bool) -> str:
+def _leaders(answer: Comparison, judge: str, *, first: bool) -> list[str]:
+    """The leader on one scale; of each part, where the battles fall into parts that never met."""
     method, rows = board(answer, judge)
     scale = f"by {judge}'s verdicts alone, " if judge else ""
     if rows.empty:
-        return sentence(f"{scale}no baseline has an interval for every model either.")
+        return [sentence(f"{scale}no baseline has an interval for every model either.")]
     how = "" if answer.gate.passed else f"by {method_words(method)}, the best valid baseline here, "
+    before, prob = sentence(f"{scale}{how}"), answer.settings["prob"] if first else None
+    parts: list[list[str]] = answer.settings.get("parts", {}).get(judge, [])
+    if not parts:
+        return [f"{before}{_leads(rows, '', prob)}{_chance(answer, judge, rows)}."]
+    within = [rows[rows.index.isin(part)] for part in parts if len(part) > 1]
+    led = [_leads(own, f" its part of {len(own)} models", prob) for own in within[:MOST_PARTS]]
+    more = [f"{len(within) - MOST_PARTS} more parts are below"] if len(within) > MOST_PARTS else []
+    apart = f"the battles fall into {len(parts)} parts that never met: no battle says how models of two parts compare"
+    return [f"{before}{apart if before else sentence(apart)}.", f"{'; '.join([*led, *more])}."]
+
+
+def _leads(rows: pd.DataFrame, among: str, prob: float | None) -> str:
     row: Any = rows.iloc[0]
-    interval = interval_words(row, ".0f", prob=answer.settings["prob"] if first else None)
-    text = f"{rows.index[0]} leads with Elo {point_words(row, '.0f')} ({interval})"
-    if answer.gate.passed and counted(answer, "human votes") and len(rows) > 1:
-        best = answer.ranks[answer.ranks["judge"] == judge].set_index("model")["p_best"][rows.index[0]]
-        text += f"; it is the best model with probability {chance_words(best, row['ess'])}"
-    before = f"{scale}{how}"
-    return f"{sentence(before)}{text}."
+    return f"{rows.index[0]} leads{among} with Elo {point_words(row, '.0f')} ({interval_words(row, '.0f', prob=prob)})"
+
+
+def _chance(answer: Comparison, judge: str, rows: pd.DataFrame) -> str:
+    """How probably the leader is the best, where that is of people's votes."""
+    if not (answer.gate.passed and counted(answer, "human votes") and len(rows) > 1):
+        return ""
+    best = answer.ranks[answer.ranks["judge"] == judge].set_index("model")["p_best"][rows.index[0]]
+    row: Any = rows.iloc[0]
+    return f"; it is the best model with probability {chance_words(best, row['ess'])}"
 
 
 def _held_out(answer: Comparison) -> list[str]:

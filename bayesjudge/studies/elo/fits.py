@@ -122,6 +122,15 @@ def as_requested[M: Model](model: M, counts: BattleCounts, options: EloOptions) 
     return believing(model, options)
 
 
+def parts_of(counts: BattleCounts, fits: EloFits) -> dict[str, list[list[str]]]:
+    """Of each scale whose battles fall into parts that never met, the models of each part."""
+    parts = {
+        judge: counts.parts(judge or None, every=isinstance(one.model, JudgeElo))
+        for judge, one in fits.headline.items()
+    }
+    return {judge: [list(names) for names in found] for judge, found in parts.items() if len(found) > 1}
+
+
 def _temperatures(counts: BattleCounts) -> list[tuple[str, JudgeTemperature]]:
     """`judge_temperature` for judges who score battles that people voted on, by group where there are some.
 

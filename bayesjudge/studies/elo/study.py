@@ -27,7 +27,7 @@ from bayesjudge.studies.common.checks import check_fits, independence_warnings, 
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import baseline_rows, believing, units_of
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
-from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
+from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model, parts_of
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import Predicted, predict_held_out
 from bayesjudge.tables import Battles
@@ -184,7 +184,7 @@ def _assemble(
             }
         ),
         dropped=counts.dropped,
-        settings=settings,
+        settings={**settings, "parts": parts_of(counts, fits)},
     )
 
 
