@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.estimates.table import is_bayesian, method_words
+from bayesjudge.report.lead import gate_reasons
 from bayesjudge.report.page import Citation
 
 if TYPE_CHECKING:
@@ -69,8 +70,9 @@ def _rows(answer: Comparison) -> Iterator[str]:
     figures = answer.gate.figures
     named = {"rhat": ("largest R-hat", ".3f"), "ess": ("smallest effective sample size", ",.0f")}
     known = [f"{words} {figures[name]:{spec}}" for name, (words, spec) in named.items() if name in figures]
-    passed = "passed" if answer.gate.passed else "failed, so that Bayesian figures must not be reported"
-    yield f"The convergence checks {passed}{f' ({", ".join(known)})' if known else ''}."
+    passed = "The convergence checks passed"
+    failed = f"Bayesian figures must not be reported, since a gate failed: {'; '.join(gate_reasons(answer))}"
+    yield f"{passed if answer.gate.passed else failed}{f' ({", ".join(known)})' if known else ''}."
     methods = dict.fromkeys(answer.estimates.frame["method"])
     baselines = [method_words(name) for name in methods if name and not is_bayesian(name)]
     prob = answer.settings.get("prob")

@@ -22,6 +22,7 @@ from bayesjudge.models.repeated_trials.results import ONCE
 from bayesjudge.report import Page, render_page
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.accuracy.terminal import MOST_PAIRS
+from bayesjudge.report.citing import citation_of
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.reliability.headline import MOST_TRIED
 from bayesjudge.report.reliability.headline import headline as reliability_headline
@@ -203,6 +204,29 @@ def test_with_a_failed_gate_the_best_valid_baseline_answers():
     assert said[0] == f"By PPI++ (logit), the best valid baseline here, a {best}"
     assert said[1] == "A gate failed, so no Bayesian figure may be used: R-hat of 2.000 is above 1.01."
     assert not any("0.123" in text or "probability" in text for text in said)
+
+
+def test_where_labels_look_chosen_the_baseline_that_answers_is_in_the_first_table():
+    gate = Gate(passed=False, reasons=("bayes:judge_error[partial]: labels look chosen",), figures={})
+    rows = answer_of(["a", "b"]).estimates
+    eif = Estimates(rows.where(method="ppi++[logit]").frame.assign(method="eif[logit]"))
+    text = screen(answer_of(["a", "b"], gate=gate, estimates=Estimates.concat([rows, eif])))
+    assert text.lstrip().startswith("By EIF (logit), valid if labels were chosen by verdicts alone, a has")
+    (heading,) = [line for line in text.splitlines() if line.strip().startswith("model ")][:1]
+    assert heading.split()[1] == "(logit)"
+    assert "EIF" in text[: text.index("model ")].rpartition("Accuracy")[2]
+    assert "PPI++" not in text
+
+
+def test_a_citation_states_why_the_gate_failed():
+    gate = Gate(passed=False, reasons=("bayes:judge_error[partial]: labels look chosen",), figures={"rhat": 1.001})
+    (*_, text, _) = citation_of(answer_of(["a"], gate=gate), "Which model is right most often?").text
+    assert text.startswith(
+        "Bayesian figures must not be reported, since a gate failed: Bayesian (partial pooling): labels"
+    )
+    assert "convergence" not in text
+    (*_, text, _) = citation_of(answer_of(["a"]), "Which model is right most often?").text
+    assert text == "The convergence checks passed."
 
 
 def test_with_a_failed_gate_an_undefined_baseline_does_not_answer():

@@ -411,6 +411,12 @@ def test_several_judges_are_said_to_stand_alone():
     assert warned(count_verdicts(both))[0].startswith("2 judges: each is analysed on its own")
 
 
+def test_labels_that_all_judges_share_are_warned_of_once():
+    both = simulate_verdicts(seed=3, labelled=12, unlabelled=90, judges=("x", "y")).verdicts
+    (few,) = [text for text in warned(count_verdicts(both)) if "labelled answers, so the prior" in text]
+    assert few.startswith("fewer than 30 labelled answers")
+
+
 def test_predictive_flags_that_chance_explains_are_no_warning(log):
     counts, expected = counted(log), int(FLAG_BELOW * 200)
     assert not any("predictive" in text for text in warned(counts, flagged=expected))

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.lead import chance_words, counted, interval_words, leading, point_words, refusal, sentence
+from bayesjudge.report.lead import (
+    chance_words,
+    counted,
+    interval_words,
+    leading,
+    point_words,
+    refusal,
+    sentence,
+    usable,
+)
 from bayesjudge.report.reading import about, estimand_in
 from bayesjudge.text import judge_words, number, rounded
 
@@ -37,6 +46,8 @@ VALID = (
 )
 #: Of these, the ones that hold where labels were chosen by the judge's verdict.
 CHOSEN_BY_VERDICT = ("eif[panel-logit,logit]", "eif[logit]", "eif", "mle")
+#: Beginnings of those that do not.
+_NOT_BY_VERDICT = ("ppi", "labelled", "active", "aipw")
 #: The file to fill in, and options of a command that its reading takes, too.
 SHEET = "to_label.csv"
 READING = ("--column", "--where", "--format", "--set", "--verdict", "--label", "--threshold", "--items", "--wide")
@@ -66,13 +77,25 @@ def headline(answer: Comparison) -> list[str]:
 def accuracies(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
     """The method that answers for one judge or all together, and its rows, the highest accuracy first."""
     rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="", judge=["", judge]).frame
-    chosen = any(LOOK_CHOSEN in reason for reason in answer.gate.reasons)
-    method = leading(answer, rows, CHOSEN_BY_VERDICT if chosen else VALID)
+    method = leading(answer, rows, CHOSEN_BY_VERDICT if _look_chosen(answer) else VALID)
     mine = rows[rows["method"] == method].drop_duplicates("unit").set_index("unit")
     if not answer.gate.passed:
         return method, mine.sort_values("point", ascending=False, kind="stable")
     ranks = answer.ranks[answer.ranks["judge"] == judge]
     return method, mine.reindex([name for name in ranks["model"] if name in mine.index])
+
+
+def _look_chosen(answer: Comparison) -> bool:
+    return any(LOOK_CHOSEN in reason for reason in answer.gate.reasons)
+
+
+def first_baselines(answer: Comparison, judge: str, names: Iterable[str]) -> list[str]:
+    """Baselines of the first tables: without a posterior the one that answers first, and none that is not valid."""
+    if usable(answer) or not counted(answer, "labelled answers"):
+        return list(names)
+    method, _ = accuracies(answer, judge)
+    out = _NOT_BY_VERDICT if _look_chosen(answer) else ()
+    return list(dict.fromkeys([*filter(None, [method]), *(name for name in names if not name.startswith(out))]))
 
 
 def named_baselines(answer: Comparison, present: Collection[str]) -> list[str]:
@@ -88,7 +111,10 @@ def _best(answer: Comparison, judge: str, *, several: bool, first: bool) -> str:
     if rows.empty:
         return f"{who}{'no' if who else 'No'} baseline has an interval for every model either."
     if not answer.gate.passed:
-        who += f"by {method_words(method)}, {'the best valid baseline here, ' if first else ''}"
+        valid = (
+            "valid if labels were chosen by verdicts alone" if _look_chosen(answer) else "the best valid baseline here"
+        )
+        who += f"by {method_words(method)}, {f'{valid}, ' if first else ''}"
     row: Any = rows.iloc[0]
     model, prob = rows.index[0], answer.settings["prob"] if first else None
     interval = interval_words(row, prob=prob)

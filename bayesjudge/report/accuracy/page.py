@@ -11,7 +11,15 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report.accuracy.groups import groups_section
-from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID, accuracies, headline, named_baselines
+from bayesjudge.report.accuracy.headline import (
+    MOST_JUDGES,
+    PANEL,
+    VALID,
+    accuracies,
+    first_baselines,
+    headline,
+    named_baselines,
+)
 from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.reading import estimand_in, worth_of_labels
@@ -210,9 +218,11 @@ def _side_by_side(answer: Comparison, overall: Estimates, estimand: str) -> list
 
 
 def _main_methods(answer: Comparison, part: Estimates, estimand: str) -> list[str]:
-    there = set(part.where(estimand=estimand).frame["method"].unique())
-    main = dict.fromkeys([*MAIN, *named_baselines(answer, there)])
-    return [name for name in main if name == "bayes:" or name in there]
+    rows = part.where(estimand=estimand).frame
+    there = set(rows["method"])
+    judge = next((name for name in rows["judge"] if name in set(answer.ranks["judge"])), answer.ranks["judge"].iloc[0])
+    main = first_baselines(answer, judge, [*MAIN[1:], *named_baselines(answer, there)])
+    return [MAIN[0], *(name for name in dict.fromkeys(main) if name in there)]
 
 
 def _chosen(answer: Comparison) -> Section | None:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates.table import is_bayesian
-from bayesjudge.report.accuracy.headline import PANEL, accuracies, headline, named_baselines
+from bayesjudge.report.accuracy.headline import PANEL, accuracies, first_baselines, headline, named_baselines
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.reading import estimand_in, quality_rows
 from bayesjudge.report.terminal import (
@@ -160,6 +160,7 @@ def _asked(answer: Comparison, present: Collection[str]) -> list[str]:
     """The baselines that were asked for, of the main ones the first before those that have a name of their own."""
     all_asked = "default" in answer.settings.get("baselines", ["default"])
     main = [name for name in MAIN if name in present and all_asked]
+    main = first_baselines(answer, answer.ranks["judge"].iloc[0], main) if all_asked else main
     return list(dict.fromkeys([*main[:1], *named_baselines(answer, present), *main[1:]]))
 
 

@@ -69,14 +69,18 @@ def warnings_of(
             f"{len(judges)} judges: each is analysed on its own. Their verdicts are not pooled, because "
             "judges err together and treating them as independent gives intervals that are far too narrow."
         )
+    said: dict[str, list[str]] = {}
     for judge in judges:
-        about = f"judge {judge}: " if len(judges) > 1 else ""
         of_judge = diagnostics.where(judge=judge)
         # The one judge of a table is not named in the rows of its estimates.
         theta = estimates.where(estimand=["accuracy", "accuracy[items]"], judge=[judge, ""])
         own, tested = counts.for_judge(judge), checks["selection"]
         tested = tested[tested["judge"] == judge]
-        found += [about + text for text in _judge_warnings(own, theta, of_judge, tested)]
+        for text in _judge_warnings(own, theta, of_judge, tested):
+            said.setdefault(text, []).append(judge)
+    # Labels that all judges share are warned of once.
+    found += [text for text, whose in said.items() if len(whose) == len(judges)]
+    found += [f"judge {judge}: {text}" for text, whose in said.items() if len(whose) < len(judges) for judge in whose]
     complete = bool((counts.answers.label >= 0).all())
     found += _columns(checks["columns"], len(counts.models), complete=complete) if "columns" in checks else []
     return found + check_warnings(checks)
