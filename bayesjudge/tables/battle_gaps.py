@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.words import code_numbers
+from bayesjudge.tables.words import numbers_of
 
 #: Columns that a gap is made from; the first one there is used.
 GAPS = ("score_gap", "score_a", "score_b", "prob_a")
@@ -51,16 +51,13 @@ def with_gap_named(table: pd.DataFrame) -> pd.DataFrame:
     if "gap" not in table:
         return table
     if others := [name for name in GAPS if name in table]:
-        raise InputError(
-            [
-                Problem(
-                    column="gap",
-                    found=f"gap together with {', '.join(others)}",
-                    allowed="one column, or pair of columns, that gives how much a is preferred",
-                    fix="Leave out all but one.",
-                )
-            ]
+        problem = Problem(
+            column="gap",
+            found=f"gap together with {', '.join(others)}",
+            allowed="one column, or pair of columns, that gives how much a is preferred",
+            fix="Leave out all but one.",
         )
+        raise InputError([problem])
     return table.rename(columns={"gap": "score_gap"})
 
 
@@ -79,7 +76,7 @@ def gap_of(table: pd.DataFrame) -> tuple[NDArray[np.float64] | None, tuple[str, 
         raise InputError([_lone("score_b" if "score_a" in there else "score_a")])
     if not there:
         return None, ()
-    read = {name: _numbers(table[name]) for name in there}
+    read = {name: numbers_of(table[name]) for name in there}
     notes: tuple[str, ...] = ()
     if "score_gap" in read:
         gap, used = read["score_gap"], ["score_gap"]
@@ -94,25 +91,17 @@ def gap_of(table: pd.DataFrame) -> tuple[NDArray[np.float64] | None, tuple[str, 
     return np.round(gap, _DIGITS) + 0.0, notes
 
 
-def _numbers(values: pd.Series[float]) -> NDArray[np.float64]:
-    codes, numbers = code_numbers(values)
-    return np.asarray(np.append(numbers, [np.nan, np.nan])[codes], dtype=np.float64)
-
-
 def _logit(prob: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     wrong = np.flatnonzero((prob < 0) | (prob > 1))
     if len(wrong):
-        raise InputError(
-            [
-                Problem(
-                    column="prob_a",
-                    found=f"{prob[wrong[0]]:g}",
-                    rows=tuple((wrong + 1).tolist()),
-                    allowed="a probability from 0 to 1 that a is better",
-                    fix="Put a score difference in score_gap instead.",
-                )
-            ]
+        problem = Problem(
+            column="prob_a",
+            found=f"{prob[wrong[0]]:g}",
+            rows=tuple((wrong + 1).tolist()),
+            allowed="a probability from 0 to 1 that a is better",
+            fix="Put a score difference in score_gap instead.",
         )
+        raise InputError([problem])
     near = np.clip(prob, _NEAREST, 1 - _NEAREST)
     moved = int((near != prob)[~np.isnan(prob)].sum())
     note = f"{moved} probabilities beyond {_NEAREST} and {1 - _NEAREST} were moved there"

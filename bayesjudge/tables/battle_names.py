@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,37 +10,24 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.tables.coding import MISSING, joint_codes
+from bayesjudge.tables.schema import NO_NAME, CodedRows, count_within
 from bayesjudge.tables.words import ORDERS
 
 #: Names of the one judge and the one vote of a battle that carry none.
 _ONE_JUDGE, _ONE_VOTER = "judge", "human"
 #: Repeated battles from which it is no chance that all are unanimous.
 _MANY = 20
-_NO_RUN, _NO_VOTER = "(missing)", "(missing)"
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
-    """Codes of every row, what the codes of names represent, and the table they were made from."""
-
-    codes: pd.DataFrame
-    names: Mapping[str, pd.Index[Any]]
-    table: pd.DataFrame
-
-    def with_name(self, key: str, codes: NDArray[Any], names: pd.Index[Any]) -> Coded:
-        """With other codes of one kind of names."""
-        return replace(self, codes=self.codes.assign(**{key: codes}), names={**self.names, key: names})
+class Coded(CodedRows):
+    """Rows of battles, some of whose names are made here."""
 
     def key(self, *parts: str) -> NDArray[np.int64]:
         """One code for each combination of names."""
         sizes = [len(self.names.get(part, ORDERS)) + 1 for part in parts]
         # Missing names are a value of their own here: shifted to 0.
         return joint_codes([self.codes[part].to_numpy() + 1 for part in parts], sizes)
-
-    def description(self, row: int) -> str:
-        """The battle and judge of a row, for messages."""
-        shown = {key: self.codes[key].iloc[row] for key in ("item", "model_a", "model_b", "judge")}
-        return ", ".join(f"{key} {self.names[key][code]!r}" for key, code in shown.items() if code >= 0)
 
 
 def named(coded: Coded) -> tuple[Coded, tuple[str, ...]]:
@@ -101,11 +87,9 @@ def _turned(coded: Coded) -> dict[str, NDArray[np.int32]]:
 def _number_runs(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[str, ...]]:
     if len(coded.names["run"]):
         lost = judged & (coded.codes["run"].to_numpy() == MISSING)
-        filled = np.where(lost, len(coded.names["run"]), coded.codes["run"])
-        names = coded.names["run"].append(pd.Index([_NO_RUN] if lost.any() else [], dtype="str"))
-        notes = (f"{int(lost.sum())} rows have no run; each counts as the run {_NO_RUN!r}",) if lost.any() else ()
-        return coded.with_name("run", filled, names), notes
-    run = _count_within(coded.key("item", "pair", "judge", "order oriented", "voter"), judged)
+        notes = (f"{int(lost.sum())} rows have no run; each counts as the run {NO_NAME!r}",) if lost.any() else ()
+        return coded.with_missing_named("run", lost), notes
+    run = count_within(coded.key("item", "pair", "judge", "order oriented", "voter"), judged)
     again = int((run > 0).sum())
     note = f"{again} rows repeat a battle, judge and order without a run column: taken as repeated runs"
     notes = (f"{note}, of which the majority counts",)
@@ -117,12 +101,10 @@ def _number_voters(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tupl
     human = coded.codes["human"].to_numpy() != MISSING
     if len(coded.names["voter"]):
         lost = human & (coded.codes["voter"].to_numpy() == MISSING)
-        filled = np.where(lost, len(coded.names["voter"]), coded.codes["voter"])
-        names = coded.names["voter"].append(pd.Index([_NO_VOTER] if lost.any() else [], dtype="str"))
         notes = (f"{int(lost.sum())} votes have no voter; each battle's count as one",) if lost.any() else ()
-        return coded.with_name("voter", filled, names), notes
+        return coded.with_missing_named("voter", lost), notes
     # A vote next to a judge's verdict is the same vote on the rows of every judge; alone, each is its own.
-    place = _count_within(coded.key("item", "pair"), human & ~judged)
+    place = count_within(coded.key("item", "pair"), human & ~judged)
     again = int((place > 0).sum())
     names = pd.Index([_ONE_VOTER, *(f"{_ONE_VOTER} {k + 1}" for k in range(1, int(place.max(initial=0)) + 1))])
     said = f"{again} rows repeat a battle without a voter column: taken as votes of several people"
@@ -140,10 +122,3 @@ def _like_copies(coded: Coded, votes: NDArray[np.bool_]) -> str:
         f"; but all of the {len(repeated)} repeated battles are unanimous, as copies or weights are and votes of "
         "several people are not: keep one row of each battle, or choose rows by --where"
     )
-
-
-def _count_within(key: NDArray[np.int64], among: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many of the rows counted share the key and came before; 0 for the others."""
-    place = np.zeros(len(key), dtype=np.int64)
-    place[among] = pd.Series(key[among]).groupby(key[among]).cumcount()
-    return place

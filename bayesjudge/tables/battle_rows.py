@@ -15,8 +15,8 @@ from bayesjudge.tables.battle_gaps import GAPS, gap_of, require_no_ranks, with_g
 from bayesjudge.tables.battle_names import Coded, model_codes, named
 from bayesjudge.tables.coding import MISSING, code_names, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
-from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome
+from bayesjudge.tables.schema import Rule, broken_rules, no_rows, readable, readable_as, same_within, usable_rows
+from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome, numbers_of
 
 REQUIRED = ("model_a", "model_b")
 #: Columns of names, in the order of the validated table.
@@ -26,6 +26,7 @@ NUMBERS = ("length_a", "length_b")
 #: Our names for the columns of a battle table.
 NAMES = (*IDS, "order", "human", "verdict", *GAPS, *NUMBERS)
 
+_ALLOWED = "at least one row with two models and an outcome"
 #: What the codes of `code_outcome` (a, b, tie, then missing as −1) represent.
 _OUTCOME = np.array([1.0, 0.0, 0.5, np.nan])
 
@@ -39,7 +40,7 @@ def validate(
     table = with_gap_named(table)
     missing = require_columns(table.columns, REQUIRED) + _no_evidence(table)
     if missing or table.empty:
-        raise InputError(missing or [_no_rows("a header without rows")])
+        raise InputError(missing or [no_rows("a header without rows", _ALLOWED)])
     gap, notes = gap_of(table)
     coded, assumed = named(_code(table, gap))
     problems = broken_rules(coded.codes, _rules(coded))
@@ -114,7 +115,8 @@ def _rules(coded: Coded) -> list[Rule]:
 
 def _same_outcome(coded: Coded, column: str, key: str, *, unit: str, values: str, fix: str) -> Rule:
     """Compared in the frame of `named`, shown under the column's own name."""
-    rule = same_within(f"{column} oriented", key, unit=unit, name=coded.description, values=values, fix=fix)
+    name = coded.description("item", "model_a", "model_b", "judge")
+    rule = same_within(f"{column} oriented", key, unit=unit, name=name, values=values, fix=fix)
     return replace(rule, column=column)
 
 
@@ -133,12 +135,7 @@ def _choose(coded: Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
         "missing judge": judged & (codes["judge"] < 0).to_numpy(),
         "exact repeat of a vote": _repeated_votes(codes, judged),
     }
-    keep = np.ones(len(codes), dtype=bool)
-    dropped = {}
-    for reason, rows in unusable.items():
-        dropped[reason] = int((keep & rows).sum())
-        keep &= ~rows
-    return keep, {reason: n for reason, n in dropped.items() if n}
+    return usable_rows(unusable)
 
 
 def _repeated_votes(codes: pd.DataFrame, judged: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -149,23 +146,13 @@ def _repeated_votes(codes: pd.DataFrame, judged: NDArray[np.bool_]) -> NDArray[n
 
 def _assemble(coded: Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int]) -> pd.DataFrame:
     if not keep.any():
-        raise InputError([_no_rows(f"only rows that cannot be used: {dict(dropped)}")])
+        raise InputError([no_rows(f"only rows that cannot be used: {dict(dropped)}", _ALLOWED)])
     codes, table = coded.codes[keep], coded.table[keep]
     core: dict[str, Any] = {key: names_of_rows(codes[key].to_numpy(), coded.names[key]) for key in IDS}
     core["order"] = names_of_rows(codes["order"].to_numpy(), pd.Index(ORDERS, dtype="str"))
     core |= {key: _OUTCOME[codes[key].to_numpy()] for key in ("human", "verdict")}
     core["gap"] = codes["gap"].to_numpy()
     for key in _there(table, *NUMBERS):
-        place, values = code_numbers(table[key])
-        core[key] = np.append(values, np.nan)[place]
+        core[key] = numbers_of(table[key])
     extra = table.drop(columns=[name for name in NAMES if name in table]).reset_index(drop=True)
     return pd.concat([pd.DataFrame(core), extra], axis=1)
-
-
-def _no_rows(found: str) -> Problem:
-    return Problem(
-        column="(table)",
-        found=found,
-        allowed="at least one row with two models and an outcome",
-        fix="Check the file, and which columns were read as what.",
-    )

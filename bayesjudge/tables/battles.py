@@ -8,9 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.errors import UsageError
 from bayesjudge.tables.battle_rows import validate
-from bayesjudge.tables.columns import label_source
+from bayesjudge.tables.columns import label_source, require_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +85,7 @@ class Battles:
         >>> battles.frame["human"].tolist(), dict(battles.dropped)
         ([1.0, 0.5], {'a model against itself': 1})
         """
-        if not isinstance(frame, pd.DataFrame):
-            raise UsageError(
-                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                "bayesjudge.readers.read_battles takes files and other tables"
-            )
+        require_frame(frame, "read_battles")
         found = cls(*validate(frame, columns))
         return replace(found, label_source=label_source(columns, found.frame, "human"))
 

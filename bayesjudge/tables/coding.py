@@ -30,7 +30,8 @@ PROBABILITY = "a number above 0 and up to 1, or empty for missing"
 
 _ONE = frozenset({"true", "yes", "correct", "pass"})
 _ZERO = frozenset({"false", "no", "incorrect", "fail"})
-_NOTHING = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
+#: Text that represents a missing value.
+NOTHING = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 #: Columns that may hold the text of a question or of a judge's prompt in place of a short name.
 _TEXTS = frozenset({"item", "question", "prompt"})
 #: Characters of the longest name that can be shown.
@@ -69,7 +70,7 @@ def code_probability(values: pd.Series[Any]) -> NDArray[np.float64]:
 
 
 def _probability(value: object) -> float:
-    if isinstance(value, str) and value.strip().casefold() in _NOTHING:
+    if isinstance(value, str) and value.strip().casefold() in NOTHING:
         return np.nan
     try:
         number = float(value)  # type: ignore[arg-type]
@@ -218,24 +219,22 @@ def _code_numbers(values: pd.Series[Any]) -> NDArray[np.int8]:
 
 
 def _binary(value: object) -> int:
-    if isinstance(value, str):
-        return _binary_text(value.strip().casefold())
     if isinstance(value, (bool, np.bool_, numbers.Number)):
         return 1 if value == 1 else 0 if value == 0 else UNKNOWN
-    return UNKNOWN
-
-
-def _binary_text(text: str) -> int:
-    number = _NUMBER.fullmatch(text)
-    if number:
+    if not isinstance(value, str):
+        return UNKNOWN
+    text = value.strip().casefold()
+    if number := _NUMBER.fullmatch(text):
         return int(number[1])
-    return 1 if text in _ONE else 0 if text in _ZERO else MISSING if text in _NOTHING else UNKNOWN
+    return 1 if text in _ONE else 0 if text in _ZERO else MISSING if text in NOTHING else UNKNOWN
 
 
 def _name(value: object, most: int) -> str | int | None:
     """Text of a value, None where it is empty, `UNKNOWN` where it cannot be a name."""
     if isinstance(value, str):
-        return _text_name(value, most)
+        if not value.strip():
+            return None
+        return value if "\0" not in value and len(value) <= most and _is_unicode(value) else UNKNOWN
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (numbers.Real, Decimal)):
@@ -243,12 +242,6 @@ def _name(value: object, most: int) -> str | int | None:
     if isinstance(value, (Odd, bytes, tuple, frozenset, complex)):
         return UNKNOWN
     return str(value)
-
-
-def _text_name(text: str, most: int) -> str | int | None:
-    if not text.strip():
-        return None
-    return text if "\0" not in text and len(text) <= most and _is_unicode(text) else UNKNOWN
 
 
 def _number_name(value: numbers.Real | Decimal) -> str | int:

@@ -64,6 +64,15 @@ def require_table(given: Any, kind: type, *, ibis: bool = True) -> None:
         raise UsageError(f"a table of type {wanted} is needed, not {type(given).__name__}: {reader}")
 
 
+def require_frame(given: Any, reader: str) -> None:
+    """Refuse what is no data frame, and say what reads files and other tables."""
+    if not isinstance(given, pd.DataFrame):
+        raise UsageError(
+            f"from_frame takes a pandas DataFrame, not {type(given).__name__}; "
+            f"bayesjudge.readers.{reader} takes files and other tables"
+        )
+
+
 def label_source(
     columns: Mapping[str, str] | None, frame: pd.DataFrame, name: str, *, by_format: bool = False
 ) -> str | None:

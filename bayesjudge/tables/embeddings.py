@@ -16,17 +16,6 @@ KEPT = np.float32
 MOST = 1e15
 
 
-def none_given(rows: int) -> NDArray[np.float32]:
-    """Embeddings of a table that has none: no dimensions (n, 0).
-
-    Examples
-    --------
-    >>> none_given(3).shape
-    (3, 0)
-    """
-    return np.zeros((rows, 0), dtype=KEPT)
-
-
 def check_embeddings(arrays: Mapping[str, Any], *, rows: int) -> dict[str, NDArray[np.float32]]:
     """Arrays (rows, d) in single precision.
 

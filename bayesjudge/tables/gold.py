@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def read_gold(frame: pd.DataFrame, columns: Mapping[str, str] | None) -> tuple[G
     named, warnings = name_columns(frame, {name: here[name] for name in keys if name in here}, names=keys)
     problems = require_columns(named.columns, ("item", "label"), where="the labels table")
     if problems:
-        return None, [_in_labels(problem) for problem in problems]
+        return None, [replace(problem, column=_WHERE + problem.column) for problem in problems]
     return _code_gold(named, warnings)
 
 
@@ -188,7 +188,3 @@ def _nothing_matched(gold: Gold, items: pd.Index[Any], models: pd.Index[Any]) ->
         allowed=f"names as in the verdict table, for example {ours}",
         fix="Make the names of both tables the same.",
     )
-
-
-def _in_labels(problem: Problem) -> Problem:
-    return Problem(column=_WHERE + problem.column, found=problem.found, allowed=problem.allowed, fix=problem.fix)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError
 from bayesjudge.tables.battle_gaps import GAPS, gap_of
 from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
-from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome
+from bayesjudge.tables.schema import (
+    CodedRows,
+    Rule,
+    broken_rules,
+    filled,
+    no_rows,
+    readable,
+    readable_as,
+    same_within,
+    usable_rows,
+)
+from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome, numbers_of
 
 REQUIRED = ("item", "judge_prefers")
 #: Columns of names, in the order of the validated table.
@@ -30,22 +40,10 @@ _BOTH_ORDERS = (
     "pairs judged in both orders have two verdicts each, but count as one gain or loss; where the two disagree, what "
     "does not depend on the side (base rate, order) cancels, and other features say which is right"
 )
+_ALLOWED = "at least one row with an item and a preference of the judge"
 
 _TIE = 2
 _CHOICE = pd.Index(["a", "b", None], dtype="str")
-
-
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """Codes of every row, what the codes of names represent, and the table they were made from."""
-
-    codes: pd.DataFrame
-    names: Mapping[str, pd.Index[Any]]
-    table: pd.DataFrame
-
-    def named(self, row: int) -> str:
-        shown = {key: int(self.codes[key].iloc[row]) for key in ("item", "judge", "attack")}
-        return ", ".join(f"{key} {self.names[key][code]!r}" for key, code in shown.items() if code >= 0)
 
 
 def validate(
@@ -55,7 +53,7 @@ def validate(
     table, warnings = name_columns(frame, columns, names=NAMES)
     missing = require_columns(table.columns, REQUIRED)
     if missing or table.empty:
-        raise InputError(missing or [_no_rows("a header without rows")])
+        raise InputError(missing or [no_rows("a header without rows", _ALLOWED)])
     # A validated frame calls its gap so; next to other scores it is some column of the user's.
     name = "gap (original)" if set(GAPS) & set(table) else "score_gap"
     table = table.rename(columns={"gap": name})
@@ -67,14 +65,14 @@ def validate(
         raise InputError(problems)
     rows, flip, dropped = _choose(coded)
     if not len(rows):
-        raise InputError([_no_rows(f"only rows that cannot be used: {dropped}")])
+        raise InputError([no_rows(f"only rows that cannot be used: {dropped}", _ALLOWED)])
     if coded.codes["pair"].iloc[rows].duplicated().any():
         messages += (_BOTH_ORDERS,)
     gap = np.full(len(table), np.nan) if gap is None else gap
     return _assemble(coded, rows, flip, gap), rows, dropped, warnings + messages
 
 
-def _code(table: pd.DataFrame) -> _Coded:
+def _code(table: pd.DataFrame) -> CodedRows:
     codes: dict[str, NDArray[Any]] = {}
     names: dict[str, pd.Index[Any]] = {}
     for key in IDS:
@@ -93,10 +91,10 @@ def _code(table: pd.DataFrame) -> _Coded:
     # An order that was not recorded is one of its own.
     event = joint_codes([pair, codes["order"] + 1], [int(pair.max(initial=0)) + 1, len(ORDERS) + 1])
     item = codes["item"].astype(np.int64)
-    return _Coded(pd.DataFrame({**codes, "pair": pair, "event": event, "subject": item}), names, table)
+    return CodedRows(pd.DataFrame({**codes, "pair": pair, "event": event, "subject": item}), names, table)
 
 
-def _majority(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
+def _majority(coded: CodedRows) -> tuple[CodedRows, tuple[str, ...]]:
     """What most people prefer, on every row of an item; where voters are named, and a tie where as many prefer each."""
     if "voter" not in coded.table:
         return coded, ()
@@ -114,7 +112,7 @@ def _majority(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
         f"several people judged {several} items: what most of them prefer counts, and as many for each side are a tie"
     )
     codes = coded.codes.assign(human_prefers=human.astype(np.int8), voter=voter)
-    return _Coded(codes, coded.names, coded.table), (note,) if several else ()
+    return replace(coded, codes=codes), (note,) if several else ()
 
 
 def _code_name(table: pd.DataFrame, key: str) -> tuple[NDArray[np.int32], pd.Index[Any]]:
@@ -129,8 +127,8 @@ def _code_name(table: pd.DataFrame, key: str) -> tuple[NDArray[np.int32], pd.Ind
     return codes, names
 
 
-def _rules(coded: _Coded) -> list[Rule]:
-    table = coded.table
+def _rules(coded: CodedRows) -> list[Rule]:
+    table, name = coded.table, coded.description("item", "judge", "attack")
     kinds = {
         CHOICES: (OUTCOME, "Write a, b or tie, or leave it empty where no one chose."),
         ("order",): (ORDER, "Write ab or ba."),
@@ -149,7 +147,7 @@ def _rules(coded: _Coded) -> list[Rule]:
             "judge_prefers",
             "event",
             unit="item, judge, attack and order",
-            name=coded.named,
+            name=name,
             values="different verdicts",
             fix="Say which order each verdict belongs to (order: ab or ba), or choose one prompt or "
             f"run: where={{{_apart(table)!r}: '...'}}, or --where {_apart(table)}=...",
@@ -158,7 +156,7 @@ def _rules(coded: _Coded) -> list[Rule]:
             "human_prefers",
             "subject",
             unit="item",
-            name=coded.named,
+            name=name,
             values="different preferences",
             fix="Give each pair one preference, or name the column that says whose it is: the majority then counts "
             "(--column voter=...).",
@@ -167,7 +165,7 @@ def _rules(coded: _Coded) -> list[Rule]:
             "category",
             "subject",
             unit="item",
-            name=coded.named,
+            name=name,
             values="several categories",
             fix="Give each item one category.",
         ),
@@ -179,10 +177,10 @@ def _apart(table: pd.DataFrame) -> str:
     return "trial" if "trial" in table else "prompt"
 
 
-def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, int]]:
+def _choose(coded: CodedRows) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, int]]:
     """Places of the verdicts, whether each pair's differ with the order, and the rows left out by reason."""
     codes = coded.codes
-    human = _filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
+    human = filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
     judge = codes["judge_prefers"].to_numpy()
     again = codes["event"].duplicated().to_numpy() & (codes["event"] >= 0).to_numpy()
     other = again & ~codes.duplicated(["event", "voter"]).to_numpy() if "voter" in codes else np.zeros_like(again)
@@ -193,11 +191,7 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict
         "a verdict once more, with a further person's vote": other,
         "exact repeat of a verdict": again,
     }
-    keep = np.ones(len(codes), dtype=bool)
-    dropped = {}
-    for reason, wrong in unusable.items():
-        dropped[reason] = int((keep & wrong).sum())
-        keep &= ~wrong
+    keep, dropped = usable_rows(unusable)
     rows = np.flatnonzero(keep)
     # Before ties are left out: a tie in one order differs from a choice in the other.
     flip = _flips(codes.iloc[rows])
@@ -216,43 +210,21 @@ def _flips(codes: pd.DataFrame) -> NDArray[np.float64]:
     return np.asarray(known, dtype=np.float64)
 
 
-def _filled(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[Any]:
-    """Every row's value: its own or that of another row of its key."""
-    by_key = np.full(int(key.max(initial=-1)) + 2, MISSING, dtype=value.dtype)
-    known = (key >= 0) & (value >= 0)
-    by_key[key[known]] = value[known]
-    return np.asarray(by_key[key])
-
-
 def _assemble(
-    coded: _Coded, rows: NDArray[np.int64], flip: NDArray[np.float64], gap: NDArray[np.float64]
+    coded: CodedRows, rows: NDArray[np.int64], flip: NDArray[np.float64], gap: NDArray[np.float64]
 ) -> pd.DataFrame:
     codes, table = coded.codes, coded.table
     core: dict[str, Any] = {}
     for key in IDS:
         place = codes[key].to_numpy()
-        place = _filled(codes["subject"].to_numpy(), place) if key == "category" else place
+        place = filled(codes["subject"].to_numpy(), place) if key == "category" else place
         core[key] = names_of_rows(place[rows], coded.names[key])
-    human = _filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
+    human = filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
     core["judge_prefers"] = _CHOICE.take(codes["judge_prefers"].to_numpy()[rows]).array
     core["human_prefers"] = _CHOICE.take(human[rows]).array
     core["order"] = names_of_rows(codes["order"].to_numpy()[rows], pd.Index(ORDERS, dtype="str"))
     core |= {"flip": flip, "gap": gap[rows]}
     for key in LENGTHS:
-        core[key] = _numbers(table[key])[rows] if key in table else np.full(len(rows), np.nan)
+        core[key] = numbers_of(table[key])[rows] if key in table else np.full(len(rows), np.nan)
     extra = table.drop(columns=[name for name in NAMES if name in table]).iloc[rows].reset_index(drop=True)
     return pd.concat([pd.DataFrame(core), extra], axis=1)
-
-
-def _numbers(values: pd.Series[Any]) -> NDArray[np.float64]:
-    place, numbers = code_numbers(values)
-    return np.asarray(np.append(numbers, np.nan)[place], dtype=np.float64)
-
-
-def _no_rows(found: str) -> Problem:
-    return Problem(
-        column="(table)",
-        found=found,
-        fix="Check the file, and which columns were read as what.",
-        allowed="at least one row with an item and a preference of the judge",
-    )

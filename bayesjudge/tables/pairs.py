@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError, require_judges
-from bayesjudge.tables.columns import label_source
-from bayesjudge.tables.embeddings import check_embeddings, none_given
+from bayesjudge.tables.columns import label_source, require_frame
+from bayesjudge.tables.embeddings import KEPT, check_embeddings
 from bayesjudge.tables.pair_rows import NO_ATTACK, validate
 
 #: Start of the names of columns that say whether another judge decided likewise.
@@ -116,11 +116,7 @@ class Pairs:
         >>> pairs.agrees.tolist(), pairs.a.shape, dict(pairs.dropped)
         ([0.0, nan], (2, 3), {'tie by the judge': 1})
         """
-        if not isinstance(frame, pd.DataFrame):
-            raise UsageError(
-                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                "bayesjudge.readers.read_pairs takes files and other tables"
-            )
+        require_frame(frame, "read_pairs")
         if (a is None) != (b is None) or (a is None and prompt is not None):
             raise UsageError("give embeddings of both responses (a= and b=), or none at all")
         table, chosen, dropped, warnings = validate(frame, columns)
@@ -130,7 +126,7 @@ class Pairs:
             if array is not None
         }
         read = {name: array[chosen] for name, array in check_embeddings(given, rows=len(frame)).items()}
-        nothing = none_given(len(table))
+        nothing = np.zeros((len(table), 0), dtype=KEPT)
         found = cls(
             table,
             read.get("response a", nothing),

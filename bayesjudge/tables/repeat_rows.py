@@ -14,7 +14,18 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.choices import EXPLAINED
 from bayesjudge.tables.coding import MISSING, code_names, joint_codes, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
+from bayesjudge.tables.schema import (
+    CodedRows,
+    Rule,
+    broken_rules,
+    count_within,
+    filled,
+    no_rows,
+    readable,
+    readable_as,
+    same_within,
+    usable_rows,
+)
 from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, OUTCOMES, code_numbers, code_order, code_outcome
 
 #: Columns that say under which conditions a trial was run; missing means not recorded.
@@ -59,24 +70,6 @@ class Layout:
         return (*self.keys, "trial", self.value, *self.conditions, "category")
 
 
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """Codes of every row, what they represent, and the table they were made from."""
-
-    codes: pd.DataFrame
-    legend: Mapping[str, pd.Index[Any]]
-    table: pd.DataFrame
-
-    def description(self, *keys: str) -> Callable[[int], str]:
-        """A function from a row to words like ``item '7', trial '2'``; what is missing is left out."""
-
-        def name(row: int) -> str:
-            code = {key: int(self.codes[key].iloc[row]) for key in keys}
-            return ", ".join(f"{key} {self.legend[key][at]!r}" for key, at in code.items() if at >= 0)
-
-        return name
-
-
 def validate_events(
     frame: pd.DataFrame, columns: Mapping[str, str] | None, layout: Layout, *, also: tuple[str, ...] = ()
 ) -> tuple[pd.DataFrame, dict[str, int], tuple[str, ...]]:
@@ -87,8 +80,9 @@ def validate_events(
     table, warnings = name_columns(frame, columns, names=(*layout.columns, *also))
     unfolded = layout.unfold(table)
     missing = require_columns(unfolded.table.columns, (layout.keys[0], layout.value))
+    allowed = f"at least one row with an item and {layout.value}"
     if missing or unfolded.table.empty:
-        raise InputError(missing or [_no_rows(layout, f"no rows left of {len(table)}")])
+        raise InputError(missing or [no_rows(f"no rows left of {len(table)}", allowed)])
     coded, question = _without_questions(_code(unfolded.table, layout))
     coded, numbered = _number(coded, layout, quiet=unfolded.numbered)
     problems = broken_rules(coded.codes, _rules(coded, layout))
@@ -97,17 +91,17 @@ def validate_events(
     keep, dropped = _choose(coded, layout)
     dropped = {**unfolded.dropped, **dropped}
     if not keep.any():
-        raise InputError([_no_rows(layout, f"only rows that cannot be used: {dropped}")])
+        raise InputError([no_rows(f"only rows that cannot be used: {dropped}", allowed)])
     return _assemble(coded, keep, layout), dropped, (*warnings, *question, *numbered)
 
 
-def _code(table: pd.DataFrame, layout: Layout) -> _Coded:
+def _code(table: pd.DataFrame, layout: Layout) -> CodedRows:
     codes: dict[str, NDArray[Any]] = {}
     values: dict[str, pd.Index[Any]] = {}
     for key in layout.columns:
         words = key in _WORDS and key not in layout.labels
         codes[key], values[key] = _code_column(table, key, default=key in layout.keys[1:], words=words)
-    return _Coded(pd.DataFrame(codes), values, table)
+    return CodedRows(pd.DataFrame(codes), values, table)
 
 
 def _code_column(table: pd.DataFrame, key: str, *, default: bool, words: bool) -> tuple[NDArray[Any], pd.Index[Any]]:
@@ -138,7 +132,7 @@ def question_warning(*, prompts: int, items: int, most: int) -> str:
     )
 
 
-def _without_questions(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
+def _without_questions(coded: CodedRows) -> tuple[CodedRows, tuple[str, ...]]:
     item, prompt = coded.codes["item"], coded.codes["prompt"]
     pairs = pd.DataFrame({"item": item, "prompt": prompt})[(item >= 0) & (prompt >= 0)].drop_duplicates()
     by_item = pairs["item"].value_counts()
@@ -148,30 +142,29 @@ def _without_questions(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
     return (replace(coded, codes=coded.codes.assign(prompt=MISSING)), (text,)) if text else (coded, _SILENT)
 
 
-def _number(coded: _Coded, layout: Layout, *, quiet: bool) -> tuple[_Coded, tuple[str, ...]]:
+def _number(coded: CodedRows, layout: Layout, *, quiet: bool) -> tuple[CodedRows, tuple[str, ...]]:
     """Name the trials where the table does not, and code cells (all but the trial) and events."""
     codes = coded.codes
     parts = [codes[key].to_numpy() for key in layout.keys]
     # A missing condition is a condition of its own: codes start at 1 after it.
     parts += [np.maximum(codes[key].to_numpy() + 1, 0) for key in layout.conditions]
-    sizes = [len(coded.legend[key]) for key in layout.keys]
-    sizes += [len(coded.legend[key]) + 1 for key in layout.conditions]
+    sizes = [len(coded.names[key]) for key in layout.keys]
+    sizes += [len(coded.names[key]) + 1 for key in layout.conditions]
     cell = joint_codes(parts, sizes)
     cell[codes[layout.value].to_numpy() < 0] = MISSING
-    legend, warnings = dict(coded.legend), _SILENT
-    if not len(legend["trial"]):
+    warnings = _SILENT
+    if not len(coded.names["trial"]):
         trial, warnings = _counted(cell, layout, quiet=quiet)
-        legend["trial"] = pd.Index([str(k) for k in range(int(trial.max(initial=0)) + 1)], dtype="str")
-        codes = codes.assign(trial=trial)
-    event = joint_codes([cell, codes["trial"].to_numpy()], [int(cell.max(initial=0)) + 1, len(legend["trial"])])
-    item = codes["item"].to_numpy().astype(np.int64)
-    return _Coded(codes.assign(event=event, subject=item), legend, coded.table), warnings
+        names = pd.Index([str(k) for k in range(int(trial.max(initial=0)) + 1)], dtype="str")
+        coded = coded.with_name("trial", trial, names)
+    sizes = [int(cell.max(initial=0)) + 1, len(coded.names["trial"])]
+    event = joint_codes([cell, coded.codes["trial"].to_numpy()], sizes)
+    item = coded.codes["item"].to_numpy().astype(np.int64)
+    return replace(coded, codes=coded.codes.assign(event=event, subject=item)), warnings
 
 
 def _counted(cell: NDArray[np.int64], layout: Layout, *, quiet: bool) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    known = cell >= 0
-    trial = np.zeros(len(cell), dtype=np.int32)
-    trial[known] = pd.Series(cell[known]).groupby(cell[known]).cumcount()
+    trial = count_within(cell, cell >= 0)
     repeats = int((trial > 0).sum())
     if quiet or not repeats:
         return trial, _SILENT
@@ -180,7 +173,7 @@ def _counted(cell: NDArray[np.int64], layout: Layout, *, quiet: bool) -> tuple[N
     return trial, (f"{warning}: taken as repeated trials, numbered in row order",)
 
 
-def _rules(coded: _Coded, layout: Layout) -> list[Rule]:
+def _rules(coded: CodedRows, layout: Layout) -> list[Rule]:
     whole = (*layout.keys, "trial", *layout.conditions)
     return [
         *(_readable(key, coded.table[key], key in layout.labels) for key in layout.columns if key in coded.table),
@@ -212,25 +205,21 @@ def _readable(key: str, values: pd.Series[Any], label: bool) -> Rule:
     return readable(key, values, binary=False)
 
 
-def _choose(coded: _Coded, layout: Layout) -> tuple[NDArray[np.bool_], dict[str, int]]:
+def _choose(coded: CodedRows, layout: Layout) -> tuple[NDArray[np.bool_], dict[str, int]]:
     """Rows to keep and, for the others, the first reason that holds."""
     codes = coded.codes
     unusable = {f"missing {key}": (codes[key] < 0).to_numpy() for key in (*layout.keys, layout.value, "trial")}
     unusable["exact repeat of a trial"] = ((codes["event"] >= 0) & codes["event"].duplicated()).to_numpy()
-    keep = np.ones(len(codes), dtype=bool)
-    dropped = {}
-    for reason, rows in unusable.items():
-        dropped[reason] = int((keep & rows).sum())
-        keep &= ~rows
-    return keep, {reason: n for reason, n in dropped.items() if n}
+    return usable_rows(unusable)
 
 
-def _assemble(coded: _Coded, keep: NDArray[np.bool_], layout: Layout) -> pd.DataFrame:
-    codes, table = coded.codes.assign(category=_filled(coded.codes)), coded.table
+def _assemble(coded: CodedRows, keep: NDArray[np.bool_], layout: Layout) -> pd.DataFrame:
+    category = filled(coded.codes["item"].to_numpy(), coded.codes["category"].to_numpy())
+    codes, table = coded.codes.assign(category=category), coded.table
     if not keep.all():
         codes, table = codes[keep], table[keep].reset_index(drop=True)
     texts = {key: table.get(key) for key in layout.columns if key not in _WORDS or key in layout.labels}
-    core = {key: _taken(coded.legend[key], codes[key].to_numpy(), texts.get(key)) for key in layout.columns}
+    core = {key: _taken(coded.names[key], codes[key].to_numpy(), texts.get(key)) for key in layout.columns}
     extra = table.drop(columns=[name for name in layout.columns if name in table])
     return pd.concat([pd.DataFrame(core), extra], axis=1)
 
@@ -241,25 +230,7 @@ def _taken(values: pd.Index[Any], codes: NDArray[Any], column: pd.Series[Any] | 
     return names_of_rows(codes, values, column)
 
 
-def _filled(codes: pd.DataFrame) -> NDArray[np.int32]:
-    """Every row's category: its own or that of another row of the item."""
-    item, own = codes["item"].to_numpy(), codes["category"].to_numpy()
-    by_item = np.full(int(item.max(initial=-1)) + 2, MISSING, dtype=np.int32)
-    known = (item >= 0) & (own >= 0)
-    by_item[item[known]] = own[known]
-    return np.asarray(by_item[item], dtype=np.int32)
-
-
 def _of_source(problem: Problem, source: NDArray[np.int64]) -> Problem:
     """The problem with row numbers of the user's own table."""
     rows = np.unique(source[np.asarray(problem.rows, dtype=np.int64) - 1]) + 1
     return replace(problem, rows=tuple(rows.tolist()))
-
-
-def _no_rows(layout: Layout, found: str) -> Problem:
-    return Problem(
-        column="(table)",
-        found=found,
-        allowed=f"at least one row with an item and {layout.value}",
-        fix="Check the file, and which columns were read as what.",
-    )

@@ -1,20 +1,82 @@
-"""What a table must obey: rules on the coded columns, reported as problems in the user's own values."""
+"""What tables have in common: coded rows, rules on them reported in the user's own values, and which rows are used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import Problem
-from bayesjudge.tables.coding import BINARY, UNKNOWN, distinct_values, names_in, shown
+from bayesjudge.tables.coding import BINARY, MISSING, UNKNOWN, distinct_values, names_in, shown
 
 #: Distinct values reported one by one for each rule; one problem sums up the remaining ones.
 SHOWN = 5
+#: Name of what rows of a named kind leave empty.
+NO_NAME = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Codes of every row, what the codes of names represent, and the table they were made from."""
+
+    codes: pd.DataFrame
+    names: Mapping[str, pd.Index[Any]]
+    table: pd.DataFrame
+
+    def description(self, *keys: str) -> Callable[[int], str]:
+        """A function from a row to words like ``item '7', trial '2'``; what is missing is left out."""
+
+        def name(row: int) -> str:
+            code = {key: int(self.codes[key].iloc[row]) for key in keys}
+            return ", ".join(f"{key} {self.names[key][at]!r}" for key, at in code.items() if at >= 0)
+
+        return name
+
+    def with_name(self, key: str, codes: NDArray[Any], names: pd.Index[Any]) -> Self:
+        """With other codes of one kind of names."""
+        return replace(self, codes=self.codes.assign(**{key: codes}), names={**self.names, key: names})
+
+    def with_missing_named(self, key: str, lost: NDArray[np.bool_]) -> Self:
+        """With `NO_NAME` on the rows (N,) that lack a name of one kind."""
+        names = self.names[key]
+        more = pd.Index([NO_NAME] if lost.any() else [], dtype="str")
+        return self.with_name(key, np.where(lost, len(names), self.codes[key]), names.append(more))
+
+
+def filled(key: NDArray[np.int64], value: NDArray[Any], missing: Any = MISSING) -> NDArray[Any]:
+    """Every row's value: its own or that of another row of its key; negative keys and values are none."""
+    by_key = np.full(int(key.max(initial=-1)) + 2, missing, dtype=value.dtype)
+    known = (key >= 0) & (value >= 0)
+    by_key[key[known]] = value[known]
+    return np.asarray(by_key[key])
+
+
+def count_within(key: NDArray[np.int64], among: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """How many of the rows counted share the key and came before; 0 for the others."""
+    place = np.zeros(len(key), dtype=np.int32)
+    counted = pd.Series(key[among])
+    if counted.duplicated().any():
+        place[among] = counted.groupby(counted).cumcount()
+    return place
+
+
+def usable_rows(unusable: Mapping[str, NDArray[np.bool_]]) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """Rows (N,) to keep and, for the others, the first reason that holds."""
+    keep, dropped = np.array(True), {}
+    for reason, rows in unusable.items():
+        dropped[reason] = int((keep & rows).sum())
+        keep = keep & ~rows
+    return keep, {reason: n for reason, n in dropped.items() if n}
+
+
+def no_rows(found: str, allowed: str) -> Problem:
+    """A table without a single row of use."""
+    fix = "Check the file, and which columns were read as what."
+    return Problem(column="(table)", found=found, allowed=allowed, fix=fix)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

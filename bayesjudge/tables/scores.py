@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.errors import UsageError
+from bayesjudge.tables.columns import require_frame
 from bayesjudge.tables.repeat_rows import Layout, validate_events
 from bayesjudge.tables.unfold import SIDE_COLUMNS, unfold_scores
 
@@ -79,11 +79,7 @@ class Scores:
         >>> scores.frame["score"].tolist(), dict(scores.dropped)
         ([7.0, 9.0, 8.0], {'missing score': 1})
         """
-        if not isinstance(frame, pd.DataFrame):
-            raise UsageError(
-                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                "bayesjudge.readers.read_scores takes files and other tables"
-            )
+        require_frame(frame, "read_scores")
         return cls(*validate_events(frame, columns, SCORES, also=SIDE_COLUMNS))
 
     def __len__(self) -> int:

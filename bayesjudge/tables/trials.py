@@ -8,9 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.errors import UsageError
 from bayesjudge.tables.choices import CHOICE_COLUMNS, choices_of
-from bayesjudge.tables.columns import name_columns
+from bayesjudge.tables.columns import name_columns, require_frame
 from bayesjudge.tables.repeat_rows import Layout, validate_events
 from bayesjudge.tables.unfold import COUNT_COLUMNS, unfold_outcomes
 
@@ -95,11 +94,7 @@ class Trials:
         >>> len(Trials.from_frame(pd.DataFrame({"item": ["q1", "q2"], "n_a": [30, 50], "n_b": [20, 0]})))
         100
         """
-        if not isinstance(frame, pd.DataFrame):
-            raise UsageError(
-                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                "bayesjudge.readers.read_trials takes files and other tables"
-            )
+        require_frame(frame, "read_trials")
         names = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
         table, moved = name_columns(frame, columns, names=names)
         chosen = choices_of(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -56,16 +56,8 @@ def stack_verdicts(one: Verdicts, two: Verdicts, *, runs: Runs, label_judge: boo
     units, more = _units((set(frames[0]["model"]), set(frames[1]["model"])), runs)
     paired, unpaired = _paired((set(frames[0]["item"]), set(frames[1]["item"])), runs)
     named = [frame.assign(model=frame["model"] + f" @ {run}") for frame, run in zip(frames, runs, strict=True)]
-    table = replace(
-        one,
-        frame=pd.concat(named, ignore_index=True),
-        dropped=_dropped(one, two, runs),
-        warnings=tuple(dict.fromkeys([*one.warnings, *two.warnings])),
-        annotations=None,
-        label_source=one.label_source or two.label_source,
-        source=(*one.source, *two.source),
-        cluster=one.cluster if one.cluster == two.cluster else None,
-    )
+    cluster = one.cluster if one.cluster == two.cluster else None
+    table = replace(_joined(one, two, named, runs), annotations=None, cluster=cluster)
     return TwoRuns(table=table, units=units, paired=paired, notes=(*notes, *more, *unpaired), judges=changed)
 
 
@@ -87,14 +79,8 @@ def stack_battles(one: Battles, two: Battles, *, runs: Runs, anchors: Collection
         sides = {side: frame[side].where(frame[side].isin(anchors), frame[side] + f" @ {run}") for side in _SIDES}
         named.append(frame.assign(**sides))
     twice = {"battle of anchors, the same in both runs": int(again.sum())} if again.any() else {}
-    table = replace(
-        one,
-        frame=pd.concat(named, ignore_index=True),
-        dropped=_dropped(one, two, runs) | twice,
-        warnings=tuple(dict.fromkeys([*one.warnings, *two.warnings])),
-        label_source=one.label_source or two.label_source,
-        source=(*one.source, *two.source),
-    )
+    table = _joined(one, two, named, runs)
+    table = replace(table, dropped={**table.dropped, **twice})
     return TwoRuns(table=table, units=units, paired=paired, notes=(*notes, *unpaired))
 
 
@@ -132,9 +118,17 @@ def _paired(items: Names, runs: Runs) -> tuple[str, list[str]]:
     return said, [said] if alone else []
 
 
-def _dropped(one: Verdicts | Battles, two: Verdicts | Battles, runs: Runs) -> dict[str, int]:
+def _joined[T: (Verdicts, Battles)](one: T, two: T, frames: Sequence[pd.DataFrame], runs: Runs) -> T:
+    """Rows of both runs as one table, with what is known of how each was read."""
     parts = zip(runs, (one.dropped, two.dropped), strict=True)
-    return {f"{run}: {reason}": n for run, dropped in parts for reason, n in dropped.items()}
+    return replace(
+        one,
+        frame=pd.concat(frames, ignore_index=True),
+        dropped={f"{run}: {reason}": n for run, dropped in parts for reason, n in dropped.items()},
+        warnings=tuple(dict.fromkeys([*one.warnings, *two.warnings])),
+        label_source=one.label_source or two.label_source,
+        source=(*one.source, *two.source),
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

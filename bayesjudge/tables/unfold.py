@@ -81,16 +81,13 @@ def score_columns(found: Iterable[str]) -> dict[str, str]:
             kinds[match[1].casefold()][name] = str(int(match[2]))
     if len(kinds) > 1:
         sets = "; ".join(", ".join(columns) for columns in kinds.values())
-        raise InputError(
-            [
-                Problem(
-                    column="score",
-                    found=f"several sets of numbered columns: {sets}",
-                    allowed="one set, for example s0, s1, s2",
-                    fix="Remove or rename the other columns.",
-                )
-            ]
+        problem = Problem(
+            column="score",
+            found=f"several sets of numbered columns: {sets}",
+            allowed="one set, for example s0, s1, s2",
+            fix="Remove or rename the other columns.",
         )
+        raise InputError([problem])
     return next(iter(kinds.values()), {})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,28 +22,27 @@ from bayesjudge.tables.coding import (
 )
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.gold import PROBABILITY_FIX, Gold, match_gold, read_gold
-from bayesjudge.tables.schema import Rule, broken_rules, grouped, readable, readable_as, same_within
+from bayesjudge.tables.schema import (
+    NO_NAME,
+    CodedRows,
+    Rule,
+    broken_rules,
+    count_within,
+    filled,
+    grouped,
+    no_rows,
+    readable,
+    readable_as,
+    same_within,
+    usable_rows,
+)
 
 #: Our names for the columns of a verdict table; the first three are required.
 NAMES = ("item", "model", "verdict", "judge", "label", "run", "label_probability")
 REQUIRED = NAMES[:3]
 #: Columns of names, in the order of the validated table.
 IDS = ("item", "model", "judge", "run")
-
-_NO_RUN = "(missing)"
-
-
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """Codes of every row, what the codes of names represent, and the table they were made from."""
-
-    codes: pd.DataFrame
-    names: Mapping[str, pd.Index[Any]]
-    table: pd.DataFrame
-
-    def named(self, *keys: str) -> Any:
-        """A function from a row to words like ``item '7', model 'a'``."""
-        return lambda row: ", ".join(f"{key} {self.names[key].array[self.codes[key].iloc[row]]!r}" for key in keys)
+_ALLOWED = "at least one row with an item, model and verdict"
 
 
 def validate(
@@ -54,7 +53,7 @@ def validate(
     gold, problems = (None, []) if labels is None else read_gold(labels, columns)
     missing = require_columns(table.columns, REQUIRED)
     if missing or table.empty:
-        raise InputError([*missing, *([] if missing else [_no_rows("a header without rows")]), *problems])
+        raise InputError([*missing, *([] if missing else [no_rows("a header without rows", _ALLOWED)]), *problems])
     coded = _code(table)
     if gold is not None:
         coded, unmatched, mismatch = _join(coded, gold)
@@ -87,7 +86,7 @@ def _of_verdicts(frame: pd.DataFrame, columns: Mapping[str, str] | None, labels:
     return {name: source for name, source in (columns or {}).items() if source in ours or source not in theirs}
 
 
-def _code(table: pd.DataFrame) -> _Coded:
+def _code(table: pd.DataFrame) -> CodedRows:
     codes: dict[str, NDArray[Any]] = {}
     names: dict[str, pd.Index[Any]] = {}
     for key in IDS:
@@ -105,51 +104,42 @@ def _code(table: pd.DataFrame) -> _Coded:
     )
     codes["gold_probability"] = unknown
     codes["answer"] = joint_codes([codes["item"], codes["model"]], [len(names["item"]), len(names["model"])])
-    return _Coded(pd.DataFrame(codes), names, table)
+    return CodedRows(pd.DataFrame(codes), names, table)
 
 
-def _join(coded: _Coded, gold: Gold) -> tuple[_Coded, int, list[Problem]]:
+def _join(coded: CodedRows, gold: Gold) -> tuple[CodedRows, int, list[Problem]]:
     match = match_gold(gold, codes=coded.codes, items=coded.names["item"], models=coded.names["model"])
-    return (
-        _Coded(coded.codes.assign(gold=match.label, gold_probability=match.probability), coded.names, coded.table),
-        match.unmatched,
-        match.problems,
-    )
+    codes = coded.codes.assign(gold=match.label, gold_probability=match.probability)
+    return replace(coded, codes=codes), match.unmatched, match.problems
 
 
-def _spread_warning(coded: _Coded, gold: Gold) -> tuple[str, ...]:
+def _spread_warning(coded: CodedRows, gold: Gold) -> tuple[str, ...]:
     several = gold.model is None and len(coded.names["model"]) > 1
     text = "the labels table has no model column: each label counts for every model's answer to the item"
     return (text,) if several else ()
 
 
-def _number_runs(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
+def _number_runs(coded: CodedRows) -> tuple[CodedRows, tuple[str, ...]]:
     """Name the runs and give rows of one judge, answer and run one code ``event``."""
-    codes, names = coded.codes, dict(coded.names)
-    verdict = codes["verdict"].to_numpy() >= 0
-    event = joint_codes([codes[key].to_numpy() for key in IDS[:3]], [len(names[key]) for key in IDS[:3]])
-    event[~verdict] = MISSING
-    has_run = "run" in coded.table and coded.table["run"].notna().any()
-    if has_run:
-        codes, names["run"], warnings = _fill_runs(codes, names["run"])
-        event = joint_codes([event, codes["run"].to_numpy()], [int(event.max(initial=0)) + 1, len(names["run"])])
+    codes, warning = coded.codes, ""
+    event = joint_codes([codes[key].to_numpy() for key in IDS[:3]], [len(coded.names[key]) for key in IDS[:3]])
+    event[codes["verdict"].to_numpy() < 0] = MISSING
+    if "run" in coded.table and coded.table["run"].notna().any():
+        lost = codes["run"].to_numpy() == MISSING
+        coded = coded.with_missing_named("run", lost)
+        warning = f"{int(lost.sum())} rows have no run; each counts as the run {NO_NAME!r}" if lost.any() else ""
+        sizes = [int(event.max(initial=0)) + 1, len(coded.names["run"])]
+        event = joint_codes([event, coded.codes["run"].to_numpy()], sizes)
     elif _only_copies(event, coded.table):
-        names["run"], warnings = pd.Index(["0"], dtype="str"), ()
+        coded = coded.with_name("run", codes["run"].to_numpy(), pd.Index(["0"], dtype="str"))
     else:
-        run, warnings = _count_runs(event)
-        codes = codes.assign(run=run)
-        names["run"] = pd.Index([str(k) for k in range(int(run.max(initial=0)) + 1)], dtype="str")
+        run = count_within(event, event >= 0)
+        names = pd.Index([str(k) for k in range(int(run.max(initial=0)) + 1)], dtype="str")
+        coded = coded.with_name("run", run, names)
+        again = f"{int((run > 0).sum())} rows repeat an item, model and judge without a run column"
+        warning = f"{again}: taken as repeated runs, numbered in row order" if run.any() else ""
         event = np.full(len(event), MISSING, dtype=np.int64)
-    return _Coded(codes.assign(event=event), names, coded.table), warnings
-
-
-def _fill_runs(codes: pd.DataFrame, names: pd.Index[Any]) -> tuple[pd.DataFrame, pd.Index[Any], tuple[str, ...]]:
-    missing = codes["run"].to_numpy() == MISSING
-    if not missing.any():
-        return codes, names, ()
-    filled = codes.assign(run=np.where(missing, np.int32(len(names)), codes["run"]))
-    warning = f"{int(missing.sum())} rows have no run; each counts as the run {_NO_RUN!r}"
-    return filled, names.append(pd.Index([_NO_RUN], dtype="str")), (warning,)
+    return replace(coded, codes=coded.codes.assign(event=event)), (warning,) if warning else ()
 
 
 def _only_copies(event: NDArray[np.int64], table: pd.DataFrame) -> bool:
@@ -167,17 +157,7 @@ def _only_copies(event: NDArray[np.int64], table: pd.DataFrame) -> bool:
     return bool(np.bincount(event[again][first]).max(initial=1) == 1)
 
 
-def _count_runs(event: NDArray[np.int64]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    known = event >= 0
-    run = np.zeros(len(event), dtype=np.int32)
-    if not pd.Series(event[known]).duplicated().any():
-        return run, ()
-    run[known] = pd.Series(event[known]).groupby(event[known]).cumcount()
-    warning = f"{int((run > 0).sum())} rows repeat an item, model and judge without a run column"
-    return run, (f"{warning}: taken as repeated runs, numbered in row order",)
-
-
-def _rules(coded: _Coded) -> list[Rule]:
+def _rules(coded: CodedRows) -> list[Rule]:
     present = [key for key in NAMES if key in coded.table and key != "label_probability"]
     values = [readable(key, coded.table[key], binary=key in {"verdict", "label"}) for key in present]
     return [
@@ -187,7 +167,7 @@ def _rules(coded: _Coded) -> list[Rule]:
             "label",
             "answer",
             unit="answer (item and model)",
-            name=coded.named("item", "model"),
+            name=coded.description("item", "model"),
             fix="Give each answer one label, for example by majority.",
         ),
         _gold_agrees(coded),
@@ -195,15 +175,15 @@ def _rules(coded: _Coded) -> list[Rule]:
             "verdict",
             "event",
             unit="item, model, judge and run",
-            name=coded.named(*IDS),
+            name=coded.description(*IDS),
             fix="Give each run its own value in the run column, or remove the wrong row.",
         ),
     ]
 
 
-def _probability_rules(coded: _Coded) -> list[Rule]:
+def _probability_rules(coded: CodedRows) -> list[Rule]:
     """A probability can be read, is one for each answer, and is there for every label once it is for any."""
-    codes, name = coded.codes, coded.named("item", "model")
+    codes, name = coded.codes, coded.description("item", "model")
     if not (codes[["label_probability", "gold_probability"]] > 0).to_numpy().any():
         return []
     label, chance = _filled_label(codes), _filled_probability(codes)
@@ -235,8 +215,8 @@ def _probability_rules(coded: _Coded) -> list[Rule]:
     ]
 
 
-def _gold_agrees(coded: _Coded) -> Rule:
-    name = coded.named("item", "model")
+def _gold_agrees(coded: CodedRows) -> Rule:
+    name = coded.description("item", "model")
 
     def holds(codes: pd.DataFrame) -> NDArray[np.bool_]:
         both = (codes["label"] >= 0) & (codes["gold"] >= 0)
@@ -260,7 +240,7 @@ def _gold_agrees(coded: _Coded) -> Rule:
     )
 
 
-def _choose(coded: _Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
+def _choose(coded: CodedRows) -> tuple[NDArray[np.bool_], dict[str, int]]:
     """Rows to keep and, for the others, the first reason that holds."""
     codes = coded.codes
     label = _filled_label(codes)
@@ -270,37 +250,24 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
     unusable |= {"missing verdict": silent & (label < 0), "missing verdict, answer labelled": silent & (label >= 0)}
     event = codes["event"]
     unusable[repeat] = ((event >= 0) & event.duplicated()).to_numpy()
-    keep = np.ones(len(codes), dtype=bool)
-    dropped = {}
-    for reason, rows in unusable.items():
-        dropped[reason] = int((keep & rows).sum())
-        keep &= ~rows
-    return keep, {reason: n for reason, n in dropped.items() if n}
+    return usable_rows(unusable)
 
 
 def _filled_label(codes: pd.DataFrame) -> NDArray[np.int8]:
     """Every row's label: its own, the labels table's, or that of another row of the answer."""
     own = np.maximum(codes["label"].to_numpy(), codes["gold"].to_numpy())
-    return _of_answer(codes, own, np.int8(MISSING))
+    return filled(codes["answer"].to_numpy(), own)
 
 
 def _filled_probability(codes: pd.DataFrame) -> NDArray[np.float64]:
     """The same for the probability of being labelled, NaN where none is known; the verdict table's first."""
     own = np.where(codes["label_probability"] > 0, codes["label_probability"], codes["gold_probability"])
-    return _of_answer(codes, own, np.nan)
+    return filled(codes["answer"].to_numpy(), own, np.nan)
 
 
-def _of_answer(codes: pd.DataFrame, own: NDArray[Any], missing: Any) -> NDArray[Any]:
-    answer = codes["answer"].to_numpy()
-    known = (answer >= 0) & (own >= 0)
-    by_answer = np.full(int(answer.max(initial=-1)) + 2, missing, dtype=own.dtype)
-    by_answer[answer[known]] = own[known]
-    return np.asarray(by_answer[answer], dtype=own.dtype)
-
-
-def _assemble(coded: _Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int]) -> pd.DataFrame:
+def _assemble(coded: CodedRows, keep: NDArray[np.bool_], dropped: Mapping[str, int]) -> pd.DataFrame:
     if not keep.any():
-        raise InputError([_no_rows(f"only rows that cannot be used: {dict(dropped)}")])
+        raise InputError([no_rows(f"only rows that cannot be used: {dict(dropped)}", _ALLOWED)])
     codes, table, label = coded.codes, coded.table, _filled_label(coded.codes)
     chance = _filled_probability(codes)
     if not keep.all():
@@ -312,12 +279,3 @@ def _assemble(coded: _Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int]
         core["label_probability"] = chance
     extra = table.drop(columns=[name for name in NAMES if name in table]).reset_index(drop=True)
     return pd.concat([pd.DataFrame(core), extra], axis=1)
-
-
-def _no_rows(found: str) -> Problem:
-    return Problem(
-        column="(table)",
-        found=found,
-        allowed="at least one row with an item, model and verdict",
-        fix="Check the file, and which columns were read as what.",
-    )

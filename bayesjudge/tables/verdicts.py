@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesjudge.errors import UsageError
-from bayesjudge.tables.columns import label_source
+from bayesjudge.tables.columns import label_source, require_frame
 from bayesjudge.tables.verdict_rows import IDS, validate
 
 if TYPE_CHECKING:
@@ -95,11 +94,7 @@ class Verdicts:
         >>> verdicts.frame["verdict"].tolist(), dict(verdicts.dropped)
         ([1, 0], {'missing verdict': 1})
         """
-        if not isinstance(frame, pd.DataFrame):
-            raise UsageError(
-                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                "bayesjudge.readers.read_verdicts takes files and other tables"
-            )
+        require_frame(frame, "read_verdicts")
         found = cls(*validate(frame, columns, labels))
         return replace(found, label_source=label_source(columns, found.frame, "label"))
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.tables.coding import MISSING, UNKNOWN, distinct_values
+from bayesjudge.tables.coding import MISSING, NOTHING, UNKNOWN, distinct_values
 
 #: Outcomes of a comparison and orders of presentation, in the order of their codes.
 OUTCOMES = ("a", "b", "tie")
@@ -23,35 +23,17 @@ OUTCOME = "a, b or tie (also model_a, response b, [[A]], draw; as numbers 1, 0 a
 ORDER = "ab (response a was shown first) or ba (b first), or empty for not recorded"
 NUMBER = "a finite number, or empty for missing"
 
-_NOTHING = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _OUTCOME_WORDS = {
-    "a": 0,
-    "model_a": 0,
-    "response_a": 0,
-    "answer_a": 0,
-    "assistant_a": 0,
+    **dict.fromkeys(("a", "model_a", "response_a", "answer_a", "assistant_a"), 0),
     **dict.fromkeys(("model_1", "response_1", "answer_1", "assistant_1", "output_1"), 0),
-    "b": 1,
-    "model_b": 1,
-    "response_b": 1,
-    "answer_b": 1,
-    "assistant_b": 1,
+    **dict.fromkeys(("b", "model_b", "response_b", "answer_b", "assistant_b"), 1),
     **dict.fromkeys(("model_2", "response_2", "answer_2", "assistant_2", "output_2"), 1),
-    "tie": 2,
-    "ties": 2,
-    "tied": 2,
-    "draw": 2,
-    "equal": 2,
-    "same": 2,
-    "c": 2,
-    "tie_(bothbad)": 2,
-    "bothbad": 2,
-    "both_bad": 2,
+    **dict.fromkeys(("tie", "ties", "tied", "draw", "equal", "same", "c"), 2),
+    **dict.fromkeys(("tie_(bothbad)", "bothbad", "both_bad"), 2),
     # A judge that was asked in both orders and contradicted itself.
     "inconsistent": 2,
     # A judge's reply that could not be read is no verdict.
-    "invalid": MISSING,
-    "error": MISSING,
+    **dict.fromkeys(("invalid", "error"), MISSING),
 }
 #: Words for a tie whatever the options are called: "c" is one of a and b alone.
 TIES = frozenset(word for word, code in _OUTCOME_WORDS.items() if code == 2) - {"c"} | {"0.5"}
@@ -90,7 +72,7 @@ def is_nothing(text: str) -> bool:
     >>> is_nothing(" NA "), is_nothing("b")
     (True, False)
     """
-    return text.strip().casefold() in _NOTHING
+    return text.strip().casefold() in NOTHING
 
 
 def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -116,6 +98,12 @@ def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.
     return np.asarray(table[places], dtype=np.int32), known
 
 
+def numbers_of(values: pd.Series[Any]) -> NDArray[np.float64]:
+    """The number of every row, NaN where there is none or what is there is no number."""
+    places, numbers = code_numbers(values)
+    return np.asarray(np.append(numbers, [np.nan, np.nan])[places], dtype=np.float64)
+
+
 def _code(values: pd.Series[Any], words: Mapping[str, int], figures: Mapping[float, int]) -> NDArray[np.int8]:
     places, distinct = distinct_values(values)
     table = np.array([*(_word(value, words, figures) for value in distinct), MISSING], dtype=np.int8)
@@ -129,7 +117,7 @@ def _word(value: object, words: Mapping[str, int], figures: Mapping[float, int])
         text = re.sub(r"^tie_?\(.*\)$", "tie", text)
         if text in words:
             return words[text]
-        if text in _NOTHING:
+        if text in NOTHING:
             return MISSING
     number = read_number(value)
     return MISSING if math.isnan(number) else figures.get(number, UNKNOWN)
@@ -145,7 +133,7 @@ def read_number(value: object) -> float:
     """
     if isinstance(value, str):
         text = value.strip().casefold()
-        if text in _NOTHING:
+        if text in NOTHING:
             return math.nan
         try:
             number = float(text)
