@@ -15,7 +15,7 @@ from bayesjudge.tables.battle_gaps import GAPS, gap_of, require_no_ranks, with_g
 from bayesjudge.tables.battle_names import Coded, model_codes, named
 from bayesjudge.tables.coding import MISSING, code_names, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.schema import Rule, broken_rules, no_rows, readable, readable_as, same_within, usable_rows
+from bayesjudge.tables.schema import Rule, broken_rules, no_rows, readable, readable_columns, same_within, usable_rows
 from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome, numbers_of
 
 REQUIRED = ("model_a", "model_b")
@@ -89,11 +89,7 @@ def _rules(coded: Coded) -> list[Rule]:
     }
     return [
         *(readable(key, table[key], binary=False) for key in _there(table, *IDS)),
-        *(
-            readable_as(key, table[key], allowed=allowed, fix=fix)
-            for keys, (allowed, fix) in kinds.items()
-            for key in _there(table, *keys)
-        ),
+        *readable_columns(table, kinds),
         _same_outcome(
             coded,
             "human",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import Problem
 from bayesjudge.tables.coding import MISSING, PROBABILITY, code_binary, code_names, code_probability, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
+from bayesjudge.tables.schema import CodedRows, Rule, broken_rules, readable, readable_as, same_within
 
 _WHERE = "labels."
 #: Share of ties from which it matters that they are left out, and what to do then.
@@ -46,19 +46,6 @@ class Gold:
     marks: pd.DataFrame | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class GoldMatch:
-    """Gold labels brought to the rows of a verdict table.
-
-    label: 0, 1 or `MISSING`.
-    """
-
-    label: NDArray[np.int8]
-    probability: NDArray[np.float64]
-    unmatched: int
-    problems: list[Problem]
-
-
 def read_gold(frame: pd.DataFrame, columns: Mapping[str, str] | None) -> tuple[Gold | None, list[Problem]]:
     """Validate a table of gold labels: ``item``, optional ``model`` and ``annotator``, ``label``.
 
@@ -73,11 +60,13 @@ def read_gold(frame: pd.DataFrame, columns: Mapping[str, str] | None) -> tuple[G
     return _code_gold(named, warnings)
 
 
-def match_gold(gold: Gold, *, codes: pd.DataFrame, items: pd.Index[Any], models: pd.Index[Any]) -> GoldMatch:
+def match_gold(gold: Gold, verdicts: CodedRows) -> tuple[CodedRows, int, list[Problem]]:
     """Bring each gold label to the rows of its answer (or of its item, where gold names no model).
 
-    codes: Codes ``item`` and ``model`` of the verdict table.
+    Returns: The rows with codes ``gold`` (0, 1 or `MISSING`) and ``gold_probability``, the number of gold labels that
+        no row has, and what is wrong.
     """
+    codes, items, models = verdicts.codes, verdicts.names["item"], verdicts.names["model"]
     width = len(models) if gold.model is not None else 1
     row = codes["item"].to_numpy(np.int64) * width
     theirs = items.get_indexer(gold.item).astype(np.int64)
@@ -94,7 +83,8 @@ def match_gold(gold: Gold, *, codes: pd.DataFrame, items: pd.Index[Any], models:
     probability = _look_up(row, theirs[known], chance[known], np.nan)
     matched = known & np.isin(theirs, row[row >= 0])
     problems = [_nothing_matched(gold, items, models)] if len(theirs) and not matched.any() else []
-    return GoldMatch(label=label, probability=probability, unmatched=int((~matched).sum()), problems=problems)
+    found = replace(verdicts, codes=codes.assign(gold=label, gold_probability=probability))
+    return found, int((~matched).sum()), problems
 
 
 def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | None, list[Problem]]:

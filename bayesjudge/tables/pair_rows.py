@@ -21,7 +21,7 @@ from bayesjudge.tables.schema import (
     filled,
     no_rows,
     readable,
-    readable_as,
+    readable_columns,
     same_within,
     usable_rows,
 )
@@ -137,12 +137,7 @@ def _rules(coded: CodedRows) -> list[Rule]:
     return [
         *(readable(key, table[key], binary=False) for key in IDS if key in table),
         *(readable("flip", table["flip"], binary=True) for key in ["flip"] if key in table),
-        *(
-            readable_as(key, table[key], allowed=allowed, fix=fix)
-            for keys, (allowed, fix) in kinds.items()
-            for key in keys
-            if key in table
-        ),
+        *readable_columns(table, kinds),
         same_within(
             "judge_prefers",
             "event",

@@ -120,6 +120,16 @@ def readable_as(column: str, values: pd.Series[Any], *, allowed: str, fix: str, 
     )
 
 
+def readable_columns(table: pd.DataFrame, kinds: Mapping[tuple[str, ...], tuple[str, str]]) -> list[Rule]:
+    """The same of the columns of each kind that are there; of a kind what is allowed, and how it is repaired."""
+    return [
+        readable_as(key, table[key], allowed=allowed, fix=fix)
+        for keys, (allowed, fix) in kinds.items()
+        for key in keys
+        if key in table
+    ]
+
+
 def same_within(
     column: str, key: str, *, unit: str, name: Callable[[int], str], fix: str, where: str = "", values: str = "0 and 1"
 ) -> Rule:

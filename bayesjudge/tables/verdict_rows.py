@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError
 from bayesjudge.tables.coding import (
     MISSING,
     PROBABILITY,
@@ -56,7 +56,7 @@ def validate(
         raise InputError([*missing, *([] if missing else [no_rows("a header without rows", _ALLOWED)]), *problems])
     coded = _code(table)
     if gold is not None:
-        coded, unmatched, mismatch = _join(coded, gold)
+        coded, unmatched, mismatch = match_gold(gold, coded)
         problems, warnings = problems + mismatch, warnings + gold.warnings + _spread_warning(coded, gold)
     coded, numbered = _number_runs(coded)
     problems += broken_rules(coded.codes, _rules(coded))
@@ -105,12 +105,6 @@ def _code(table: pd.DataFrame) -> CodedRows:
     codes["gold_probability"] = unknown
     codes["answer"] = joint_codes([codes["item"], codes["model"]], [len(names["item"]), len(names["model"])])
     return CodedRows(pd.DataFrame(codes), names, table)
-
-
-def _join(coded: CodedRows, gold: Gold) -> tuple[CodedRows, int, list[Problem]]:
-    match = match_gold(gold, codes=coded.codes, items=coded.names["item"], models=coded.names["model"])
-    codes = coded.codes.assign(gold=match.label, gold_probability=match.probability)
-    return replace(coded, codes=codes), match.unmatched, match.problems
 
 
 def _spread_warning(coded: CodedRows, gold: Gold) -> tuple[str, ...]:
