@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.conditions import RepeatCounts, category_codes, codes_of, condition_codes, stood_in
-from bayesjudge.counts.rows import require_names
+from bayesjudge.counts.conditions import RepeatCounts, categories_of, coded_events, stood_in
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Trials
 
@@ -43,23 +42,15 @@ class ChoiceCounts(RepeatCounts):
         """Whether each cell's order was recorded (R,)."""
         return np.asarray((self.slots < self.slots.shape[1]).all(axis=1))
 
-    def parts(self) -> Iterator[tuple[int, int, NDArray[np.bool_]]]:
-        """Every judge under every condition that it was asked under, and its cells (R,)."""
-        for j, c in np.unique(np.column_stack([self.judge, self.condition]), axis=0).tolist():
-            yield j, c, (self.judge == j) & (self.condition == c)
-
 
 def count_choices(trials: Trials) -> ChoiceCounts:
     """Count what was chosen in every arrangement."""
     if not trials.options:
         raise UsageError("these trials are comparisons of two responses, a and b: use count_trials")
     frame = stood_in(trials.frame)
-    items, item = codes_of(frame["item"])
-    judges, judge = codes_of(frame["judge"])
-    conditions, condition = condition_codes(frame)
-    require_names(judge=judges, item=items, prompt=[one.prompt or "" for one in conditions])
+    names, (item, judge, condition) = coded_events(frame, categories_of(frame))
     order, arrangement = np.unique(frame["order"].fillna(""), return_inverse=True)
-    options = tuple(trials.options[name] for name in items)
+    options = tuple(trials.options[name] for name in names["items"])
     slot = frame["slot"].to_numpy()
     most = int(max(*map(len, options), np.nanmax(slot, initial=0)))
     keys = np.column_stack([judge, item, condition, arrangement.reshape(-1)])
@@ -69,17 +60,11 @@ def count_choices(trials: Trials) -> ChoiceCounts:
     np.add.at(n, (cell, _places(options, item, frame["outcome"], most)), 1)
     known = ~np.isnan(slot)
     np.add.at(slot_n, (cell[known], slot[known].astype(np.int64) - 1), 1)
-    named = frame[["item", "category"]].dropna().drop_duplicates("item")
-    categories, category = category_codes(items, dict(zip(named["item"], named["category"], strict=True)))
     right = frame.dropna(subset=["truth"]).drop_duplicates("item").set_index("item")["truth"]
     return ChoiceCounts(
-        items=items,
-        judges=judges,
-        categories=categories,
-        conditions=conditions,
+        **names,
         options=options,
-        category=category,
-        truth=np.array([_found(labels, right.get(name)) for name, labels in zip(items, options, strict=True)]),
+        truth=np.array([_found(labels, right.get(name)) for name, labels in zip(names["items"], options, strict=True)]),
         judge=cells[:, 0],
         item=cells[:, 1],
         condition=cells[:, 2],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.memory import IbisTable, fetch, fetch_number, in_memory
-from bayesjudge.counts.rows import is_nan
+from bayesjudge.counts.rows import is_nan, require_names
 from bayesjudge.errors import InputError, Problem, require_judges
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import require_columns
@@ -110,6 +110,25 @@ def group_names(conditions: Sequence[Condition]) -> list[str]:
     return [str(condition) for condition in conditions] if len(conditions) > 1 else [""] * len(conditions)
 
 
+def coded_events(
+    frame: pd.DataFrame, categories: Mapping[str, str]
+) -> tuple[dict[str, Any], tuple[NDArray[np.int64], ...]]:
+    """Names of items, judges, conditions and categories, as `RepeatCounts` has them; rows' codes of the first three."""
+    items, item = codes_of(frame["item"])
+    judges, judge = codes_of(frame["judge"])
+    conditions, condition = condition_codes(frame)
+    require_names(judge=judges, item=items, prompt=[one.prompt or "" for one in conditions])
+    kinds, category = category_codes(items, categories)
+    names = {"items": items, "judges": judges, "conditions": conditions, "categories": kinds, "category": category}
+    return names, (item, judge, condition)
+
+
+def categories_of(frame: pd.DataFrame) -> dict[str, str]:
+    """Category of each item of a validated table that has one."""
+    known = frame[["item", "category"]].dropna().drop_duplicates("item")
+    return dict(zip(known["item"], known["category"], strict=True))
+
+
 def codes_of(values: pd.Series[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Sorted distinct names and each row's code (R,)."""
     codes, names = pd.factorize(values, sort=True)
@@ -131,13 +150,12 @@ def _of_frame(source: Trials | Scores, layout: Layout) -> EventRows:
     if "order" in layout.conditions:
         columns["order"] = frame["order"].fillna("")
     table = in_memory(pa.table({name: pa.array(values) for name, values in columns.items()}))
-    known = frame[["item", "category"]].dropna().drop_duplicates("item")
     return EventRows(
         table=table,
         names=names,
         dropped=dict(source.dropped),
         warnings=source.warnings,
-        categories=dict(zip(known["item"], known["category"], strict=True)),
+        categories=categories_of(frame),
     )
 
 
@@ -239,6 +257,11 @@ class RepeatCounts:
     def for_items(self, items: Iterable[str]) -> Self:
         """Counts of some items alone."""
         return self._kept(np.isin(np.array(self.items)[self.item], list(items)))
+
+    def parts(self) -> Iterator[tuple[int, int, NDArray[np.bool_]]]:
+        """Every judge under every condition that it was asked under, and its cells (R,)."""
+        for j, c in np.unique(np.column_stack([self.judge, self.condition]), axis=0).tolist():
+            yield j, c, (self.judge == j) & (self.condition == c)
 
     def _kept(self, keep: NDArray[np.bool_]) -> Self:
         used = np.unique(self.item[keep])

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.arrays import sums_within
+
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
@@ -75,8 +77,7 @@ class Presentations:
 
     def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Means over each pair's verdicts of values (n, ...)."""
-        total = np.zeros((len(self.first), *values.shape[1:]))
-        np.add.at(total, self.pair, values)
+        total = sums_within(values.astype(np.float64), self.pair, len(self.first))
         size = np.bincount(self.pair, minlength=len(self.first))
         return np.asarray(total / size.reshape(-1, *(1,) * (values.ndim - 1)))
 

@@ -116,8 +116,7 @@ def panel_votes(
     cluster: Columns whose values say which items belong together (one document); constant within an item.
     columns: Columns of formulas; constant within an answer.
     """
-    clusters = [cluster] if isinstance(cluster, str) else list(cluster or ())
-    cells = make_cells(verdicts, group=group_by, clusters=clusters)
+    cells = make_cells(verdicts, group=group_by, cluster=cluster)
     frame = fetch(_one_row_an_answer(cells))
     item, items = pd.factorize(frame["item"], sort=True)
     place = (item, coded(frame["model"], cells.models))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Name of the one group where no column splits the items, and of items whose group is missing.
+#: Name of the one group where no column splits the items, or battles, and of those whose group is missing.
 ALL, NO_GROUP = "all", "(missing)"
 #: Between the parts of a cluster's name: a character that no name holds.
 _SEPARATOR = "\x1f"
@@ -51,8 +51,9 @@ class Cells:
     warnings: tuple[str, ...]
 
 
-def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Sequence[str]) -> Cells:
+def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, cluster: str | Sequence[str] | None) -> Cells:
     """Collapse rows to cells; see `bayesjudge.counts.count_verdicts` for what is refused."""
+    clusters = [cluster] if isinstance(cluster, str) else list(cluster or ())
     rows, dropped, warnings = _rows(verdicts, group, clusters)
     table = cached(_collapse(rows))
     if not isinstance(verdicts, Verdicts):

@@ -13,17 +13,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.counts.conditions import (
-    RepeatCounts,
-    category_codes,
-    codes_of,
-    condition_codes,
-    event_rows,
-    require_rows,
-)
+from bayesjudge.counts.conditions import RepeatCounts, coded_events, event_rows, require_rows
 from bayesjudge.counts.key_columns import columns_by
 from bayesjudge.counts.memory import IbisTable, fetch
-from bayesjudge.counts.rows import require_names
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Trials
 from bayesjudge.tables.columns import require_table
@@ -88,19 +80,11 @@ def count_trials(trials: Trials | ir.Table, *, columns: Sequence[str] | None = N
     sums = {f"n_{name}": (table.outcome == name).sum().cast("int64") for name in OUTCOMES}
     frame = rows.fetch(table.group_by(["judge", "item", "prompt", "temperature", "order"]).aggregate(**sums))
     require_rows(frame, TRIALS)
-    items, item = codes_of(frame["item"])
-    judges, judge = codes_of(frame["judge"])
-    conditions, condition = condition_codes(frame)
-    require_names(judge=judges, item=items, prompt=[one.prompt or "" for one in conditions])
+    names, (item, judge, condition) = coded_events(frame, rows.categories)
     order = frame["order"].map(_SIGNS).to_numpy().astype(np.int64)
-    categories, category = category_codes(items, rows.categories)
     place = np.lexsort((order, condition, item, judge))
     return TrialCounts(
-        items=items,
-        judges=judges,
-        categories=categories,
-        conditions=conditions,
-        category=category,
+        **names,
         item=item[place],
         judge=judge[place],
         condition=condition[place],

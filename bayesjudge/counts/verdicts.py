@@ -196,8 +196,7 @@ def count_verdicts(
     >>> counts.models, int(counts.answers.n.sum())
     (('a', 'b'), 4)
     """
-    names = [cluster] if isinstance(cluster, str) else list(cluster or ())
-    cells = make_cells(verdicts, group=group, clusters=names)
+    cells = make_cells(verdicts, group=group, cluster=cluster)
     return VerdictCounts(
         models=cells.models,
         judges=cells.judges,

@@ -20,7 +20,6 @@ from bayesjudge.baselines.common.columns import (
     noted,
     pair_items,
     pair_names,
-    pair_reasons,
     pairs,
     percentiles,
     rows,
@@ -185,12 +184,5 @@ def _contexts(estimator: Estimator, evidence: Evidence, found: Solution, *, boun
         exact=found.exact,
     )
     exact = found.exact[first] & found.exact[second]
-    paired = replace(
-        single,
-        n=pair_items(items, evidence),
-        reasons=pair_reasons(found.reasons),
-        cautions=[found.cautions[a] if known else "" for a, known in zip(first, exact, strict=True)],
-        bounds=(-1.0, 1.0),
-        exact=exact,
-    )
-    return single, paired
+    cautions = [found.cautions[a] if known else "" for a, known in zip(first, exact, strict=True)]
+    return single, single.of_pairs(n=pair_items(items, evidence), cautions=cautions)

@@ -77,19 +77,14 @@ def judge_quality(
     paired: list[dict[str, Any]] = []
     for number, (group, evidence) in enumerate(slices(counts, judge, prob=prob, bootstrap=bootstrap)):
         rng = np.random.default_rng(np.random.SeedSequence([seed, number]))
-        for estimand, method, column in _columns(evidence, prob, bootstrap, rng):
+        columns = list(_closed_form(evidence, intervals.normal_quantile(prob)))
+        if bootstrap:
+            columns += _bootstrapped(evidence, resampled_moments(evidence, replicates=bootstrap, rng=rng), prob)
+        for estimand, method, column in columns:
             fixed = {"estimand": estimand, "method": method, "prob": prob, "group": group}
             pairwise = estimand == "delta_youden"
             (paired if pairwise else single).extend(rows(column, between if pairwise else models, **fixed))
     return Estimates.from_rows(single + paired)
-
-
-def _columns(
-    evidence: Evidence, prob: float, replicates: int, rng: np.random.Generator
-) -> Iterator[tuple[str, str, Column]]:
-    yield from _closed_form(evidence, intervals.normal_quantile(prob))
-    if replicates:
-        yield from _bootstrapped(evidence, resampled_moments(evidence, replicates=replicates, rng=rng), prob)
 
 
 def _closed_form(evidence: Evidence, z: float) -> Iterator[tuple[str, str, Column]]:

@@ -53,13 +53,15 @@ class VerdictTable:
 
     def log_likelihood(self, p: float, mu1: float, mu0: float) -> float:
         """Log-likelihood of ``(p, μ_1, μ_0)``."""
-        return (
-            _xlogy(self.all1, p)
-            + _xlogy(self.all0, 1 - p)
-            + _xlogy(self.correct1, mu1)
-            + _xlogy(self.labelled1 - self.correct1, 1 - mu1)
-            + _xlogy(self.correct0, mu0)
-            + _xlogy(self.labelled0 - self.correct0, 1 - mu0)
+        from scipy.special import xlogy
+
+        return float(
+            xlogy(self.all1, p)
+            + xlogy(self.all0, 1 - p)
+            + xlogy(self.correct1, mu1)
+            + xlogy(self.labelled1 - self.correct1, 1 - mu1)
+            + xlogy(self.correct0, mu0)
+            + xlogy(self.labelled0 - self.correct0, 1 - mu0)
         )
 
 
@@ -163,9 +165,3 @@ def _design_effect(evidence: Evidence) -> Array:
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole else 0.5
-
-
-def _xlogy(count: float, probability: float) -> float:
-    if count == 0:
-        return 0.0
-    return count * math.log(probability) if probability > 0 else -math.inf

@@ -20,12 +20,13 @@ one model's calibration errors with another's verdict errors on items labelled f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from bayesjudge.baselines.accuracy.estimator import Estimator, Finite, labelled_share, observed, texts
-from bayesjudge.baselines.common.moments import Array, Codes, Evidence, Moments, ratio
+from bayesjudge.baselines.common.moments import SUMS, Array, Codes, Evidence, Moments, ratio
 from bayesjudge.baselines.common.variance import covariance, effective_size, independent_units, mean_scale
 
 #: J below this is rounding, not information.
@@ -46,37 +47,14 @@ def _with_all(of_models: Array) -> Array:
     return np.concatenate([of_models, of_models.sum(axis=1, keepdims=True)], axis=1)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Calibration:
-    """The judge's rates by labels (B, M + 1): of each model, and of all together."""
-
-    labelled: Array
-    positives: Array
-    negatives: Array
-    sensitivity: Array
-    specificity: Array
-
-    @classmethod
-    def of(cls, moments: Moments) -> Calibration:
-        """From the sums of each model."""
-        positives, negatives = _with_all(moments.positives), _with_all(moments.negatives)
-        false = _with_all(moments.v_labelled - moments.vy)
-        return cls(
-            labelled=_with_all(moments.labelled),
-            positives=positives,
-            negatives=negatives,
-            sensitivity=ratio(_with_all(moments.vy), positives),
-            specificity=1.0 - ratio(false, negatives),
-        )
-
-    @property
-    def youden(self) -> Array:
-        """``J = q0 + q1 − 1``."""
-        return self.specificity + self.sensitivity - 1.0
+def _calibration(moments: Moments) -> Moments:
+    """Moments (B, M + 1), which have the judge's rates by labels: of each model, and of all together."""
+    sums: dict[str, Any] = {name: _with_all(getattr(moments, name)) for name in SUMS}
+    return replace(moments, **sums)
 
 
 def _point(moments: Moments, calibration: Codes) -> Array:
-    rates = Calibration.of(moments)
+    rates = _calibration(moments)
     q0, youden = rates.specificity[:, calibration], rates.youden[:, calibration]
     numerator = moments.mean_v_unlabelled + q0 - 1.0
     return ratio(numerator, np.where(youden > SMALLEST_J, youden, 0.0))
@@ -84,7 +62,7 @@ def _point(moments: Moments, calibration: Codes) -> Array:
 
 def _influence(evidence: Evidence, ddof: int, calibration: Codes) -> Array:
     moments = evidence.plain
-    theta, youden = _point(moments, calibration), Calibration.of(moments).youden[:, calibration]
+    theta, youden = _point(moments, calibration), _calibration(moments).youden[:, calibration]
     youden = np.where(youden > SMALLEST_J, youden, np.nan)
     test = _rate_influence(evidence, ddof)
     sensitivity, specificity = quality_influence(evidence, ddof)
@@ -99,7 +77,7 @@ def _rate_influence(evidence: Evidence, ddof: int) -> Array:
 
 def quality_influence(evidence: Evidence, ddof: int = 0) -> tuple[Array, Array]:
     """Influences (R, M + 1) of q1 and q0: ``(v − q1)/m1`` where y = 1, ``(1 − v − q0)/m0`` where y = 0."""
-    rates = Calibration.of(evidence.plain)
+    rates = _calibration(evidence.plain)
     right, wrong = evidence.labelled * evidence.y, evidence.labelled * (1.0 - evidence.y)
     return (
         _mean_influence(right, evidence.v, rates.sensitivity, evidence, ddof),
@@ -114,7 +92,7 @@ def _mean_influence(marks: Array, value: Array, mean: Array, evidence: Evidence,
 
 
 def _reasons(moments: Moments, calibration: Codes) -> list[str]:
-    rates = Calibration.of(moments)
+    rates = _calibration(moments)
     youden = rates.youden[0, calibration]
     found = [f"Youden's J = {value:.3g} is not positive" for value in youden]
     return texts(
@@ -130,7 +108,7 @@ def _reasons(moments: Moments, calibration: Codes) -> list[str]:
 
 
 def _cautions(moments: Moments, calibration: Codes) -> list[str]:
-    rates = Calibration.of(moments)
+    rates = _calibration(moments)
     certain1 = np.isin(rates.sensitivity[0, calibration], (0.0, 1.0))
     certain0 = np.isin(rates.specificity[0, calibration], (0.0, 1.0))
     text = "{} estimated without error: its delta variance is 0"
@@ -170,7 +148,7 @@ def lang_reiczigel(p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: A
 def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: float) -> tuple[Array, Array]:
     """Lang–Reiczigel limits (M,) of every model; dependence enters as effective numbers of items."""
     moments = evidence.plain
-    calibration, rates = _shared(moments) if shared else _own(moments), Calibration.of(moments)
+    calibration, rates = _shared(moments) if shared else _own(moments), _calibration(moments)
     sensitivity, specificity = quality_influence(evidence)
     right, wrong = (_with_all(evidence.labelled * y) for y in (evidence.y, 1.0 - evidence.y))
     p, q0, q1 = moments.mean_v_unlabelled[0], rates.specificity[0], rates.sensitivity[0]
@@ -214,7 +192,7 @@ def items_covariance(
     sensitivity, specificity = (influence[:, calibration] for influence in quality)
     tests = _verdict_errors(evidence, ddof, share, calibration, quality)
     labels = covariance((1.0 - theta) * specificity - theta * sensitivity, evidence)
-    youden = Calibration.of(evidence.plain).youden[0, calibration]
+    youden = _calibration(evidence.plain).youden[0, calibration]
     scale = (1.0 - labelled_share(evidence)) / np.where(youden > 0, youden, np.nan)
     return np.outer(scale, scale) * (tests + labels)
 
@@ -223,7 +201,7 @@ def _verdict_errors(
     evidence: Evidence, ddof: int, share: Array, calibration: Codes, quality: tuple[Array, Array]
 ) -> Array:
     """Covariance (M, M) of ε̄_U: spread within the classes, mixed as on the unlabelled items."""
-    moments, rates = evidence.plain, Calibration.of(evidence.plain)
+    moments, rates = evidence.plain, _calibration(evidence.plain)
     spread1 = np.diag(covariance(quality[0], evidence)) * rates.positives[0]
     spread0 = np.diag(covariance(quality[1], evidence)) * rates.negatives[0]
     deviation = np.sqrt(share * spread1[calibration] + (1.0 - share) * spread0[calibration])
@@ -254,7 +232,7 @@ def _estimator(
 ) -> Estimator:
     """The family ``(p̂ + q̂0 − 1)/Ĵ``, NaN where J ≤ 0, its variance by the delta method.
 
-    calibration: Whose labels calibrate the judge for each model, as columns of `Calibration`.
+    calibration: Whose labels calibrate the judge for each model, as columns of `_calibration`.
     """
 
     def theta(evidence: Evidence) -> Array:

@@ -57,16 +57,17 @@ def even_labelling(
     """Test that labels were given to items irrespective of a judge's verdicts on them."""
     rng = np.random.default_rng(seed)
     label, verdict, stratum = _items(counts, judge, rng)
-    features = np.column_stack([np.nanmean(verdict, axis=1), np.zeros(len(verdict))])
-    features[:, 1] = 4 * features[:, 0] * (1 - features[:, 0])
+    mean = np.nanmean(verdict, axis=1)
+    features = np.column_stack([mean, 4 * mean * (1 - mean)])
     any_label = label.any(axis=1)
     means = [
         float(column[rows].mean()) if rows.any() else np.nan
         for column in features.T
         for rows in (any_label, ~any_label)
     ]
+    known = dict(zip(_MEANS, means, strict=True))
     if np.isnan(means).any():
-        return EvenLabelling(p=np.nan, z=np.nan, strongest="", **dict(zip(_MEANS, means, strict=True)))
+        return EvenLabelling(p=np.nan, z=np.nan, strongest="", **known)
     verdicts = np.nan_to_num(verdict)
     observed = _sums(np.arange(len(label))[None], label, features, verdicts)
     drawn = np.concatenate(
@@ -82,9 +83,7 @@ def even_labelling(
     statistic = z.max(axis=1)
     p = float(np.mean(statistic >= statistic[0] - 1e-9))
     names = ("mean verdict", "disagreement", *counts.models)
-    return EvenLabelling(
-        p=p, z=float(statistic[0]), strongest=names[int(z[0].argmax())], **dict(zip(_MEANS, means, strict=True))
-    )
+    return EvenLabelling(p=p, z=float(statistic[0]), strongest=names[int(z[0].argmax())], **known)
 
 
 _MEANS = ("labelled", "unlabelled", "disagreement_labelled", "disagreement_unlabelled")

@@ -47,6 +47,13 @@ class Context:
     no_error: str
     exact: NDArray[np.bool_] | None = None
 
+    def of_pairs(self, *, n: Array, cautions: list[str]) -> Context:
+        """Of the differences between all pairs of these units, which are shares."""
+        first, second = pairs(len(self.reasons))
+        exact = None if self.exact is None else self.exact[first] & self.exact[second]
+        reasons = pair_reasons(self.reasons)
+        return replace(self, n=n, reasons=reasons, cautions=cautions, bounds=(-1.0, 1.0), exact=exact)
+
 
 def no_error(evidence: Evidence) -> str:
     """Why there is no standard error."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesjudge.baselines.common.moments import Array, Codes, Evidence
+from bayesjudge.counts.arrays import sums_within
 
 
 def independent_units(evidence: Evidence, items: Array) -> Array:
@@ -47,8 +48,7 @@ def covariance(influence: Array, evidence: Evidence) -> Array:
     weighted = influence * evidence.n[:, None]
     if not evidence.clusters:
         return np.asarray(weighted.T @ influence)
-    sums = np.zeros((evidence.clusters, influence.shape[1]))
-    np.add.at(sums, evidence.cluster, weighted)
+    sums = sums_within(weighted, evidence.cluster, evidence.clusters)
     return np.asarray(sums.T @ sums)
 
 

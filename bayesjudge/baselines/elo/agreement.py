@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.baselines.elo.rows import JudgeClusters, Row, bootstrap_row, share_row, spread_row, undefined_row
 from bayesjudge.baselines.elo.targets import Floats
+from bayesjudge.baselines.elo.temperature import gap_votes
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
@@ -39,15 +40,11 @@ class GapAgreement:
 
 def gap_agreement(rows: JudgedBattles) -> GapAgreement:
     """Votes by size of gap, from one judge's rows; those without a gap, or with a gap of 0, are left out."""
-    kept = rows.keep(~np.isnan(rows.gap) & (rows.gap != 0))
-    won, lost = kept.votes[:, 0] * kept.n, kept.votes[:, 2] * kept.n
-    up = kept.gap > 0
-    size, place = np.unique(np.abs(kept.gap), return_inverse=True)
-    place = place.reshape(-1)
-    agree = np.bincount(place, np.where(up, won, lost), len(size)).astype(np.int64)
-    disagree = np.bincount(place, np.where(up, lost, won), len(size)).astype(np.int64)
-    compared = agree + disagree > 0
-    return GapAgreement(size=size[compared], agree=agree[compared], disagree=disagree[compared])
+    votes = gap_votes(rows.keep(rows.gap != 0))
+    size, place = np.unique(np.abs(votes.gap), return_inverse=True)
+    sides = np.where(votes.gap > 0, [votes.won, votes.lost], [votes.lost, votes.won])
+    agree, disagree = (np.bincount(place.reshape(-1), side, len(size)).astype(np.int64) for side in sides)
+    return GapAgreement(size=size, agree=agree, disagree=disagree)
 
 
 def reliability(found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta: float | None = None) -> pd.DataFrame:

@@ -104,16 +104,13 @@ def _sliced(
     rows = agreement.agreement_rows(judged, clusters, prob=prob)
     has_gap = bool((~np.isnan(judged.gap)).any())
     if has_gap and gap_votes(graded(judged, judge)).n:
-        rows += _records(temperature(counts, judge, group=group, prob=prob))
+        found = temperature(counts, judge, group=group, prob=prob).frame.to_dict("records")
+        rows += [{str(key): value for key, value in row.items()} for row in found]
         rows += _warned(agreement.calibration_rows(agreement.gap_agreement(judged), **options))
     rows += agreement.conflict_rows(shown, prob=prob)
     rows += bias.position_rows(shown, clusters, prob=prob)
     rows += bias.verbosity_rows(judged, clusters, prob=prob)
     return rows
-
-
-def _records(estimates: Estimates) -> list[Row]:
-    return [{str(key): value for key, value in row.items()} for row in estimates.frame.to_dict("records")]
 
 
 def _warned(rows: list[Row]) -> list[Row]:

@@ -321,7 +321,7 @@ def _sides(counts: BattleCounts, judge: str, method: str, ridge: float) -> tuple
     common: dict[str, Any] = {"models": len(counts.models), "ridge": ridge}
     none = np.full(len(counts.models), np.nan)
     human = _Side(targets=human_targets(counts), clusters=clusters.of(PEOPLE), method=HARD, beta=none, **common)
-    mine = clusters.of(1 + counts.code("judge", judge))
+    mine = clusters.of(counts.rater(judge))
     if method != SOFT:
         targets = judge_targets(counts, judge, method)
         return human, _Side(targets=targets, clusters=mine, method=method, beta=none, **common)

@@ -22,7 +22,6 @@ from bayesjudge.baselines.elo.targets import (
     smoothing,
 )
 from bayesjudge.baselines.elo.temperature import gap_votes
-from bayesjudge.counts.battles.clusters import PEOPLE
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.few_clusters import clusters_of_models, few_clusters
 from bayesjudge.errors import UsageError
@@ -198,7 +197,7 @@ def cluster_effects(counts: BattleCounts, *, prob: float = 0.95) -> Estimates:
 
 
 def _of_rater(counts: BattleCounts, judge: str | None, prob: float) -> Iterator[dict[str, Any]]:
-    rater = PEOPLE if judge is None else counts.code("judge", judge) + 1
+    rater = counts.rater(judge)
     columns = [rows.of(rater) for rows in counts.clusters]
     battles = int(counts.battles.of(rater).n @ counts.battles.times[counts.battles.of(rater).cluster])
     if not columns or all(rows.count() == battles for rows in columns):

@@ -71,7 +71,7 @@ def _clustered(rows: BattleClusters, influence: Floats, groups: int) -> float:
 
 def judge_clusters(counts: BattleCounts, judge: str, group: str | None = None) -> JudgeClusters:
     """A judge's clusters, over all battles or those of one group."""
-    rater = counts.code("judge", judge) + 1
+    rater = counts.rater(judge)
 
     def mine(rows: BattleClusters) -> BattleClusters:
         own = rows.of(rater)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.counts.battles.clusters import PEOPLE
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
@@ -114,8 +113,7 @@ def clustered_targets(
     """
     if not counts.clusters:
         return ()
-    rater = PEOPLE if judge is None else counts.code("judge", judge) + 1
-    tables = [rows.of(rater) for rows in (counts.battles, *counts.clusters)]
+    tables = [rows.of(counts.rater(judge)) for rows in (counts.battles, *counts.clusters)]
     if method == SOFT:
         tables = [rows.keep(~np.isnan(rows.gap)) for rows in tables]
     return tuple(

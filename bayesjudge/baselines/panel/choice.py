@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common.bootstrap import draw_counts
 from bayesjudge.baselines.common.moments import Array, Codes, ratio
 from bayesjudge.baselines.panel.proxies import complete_votes, labelled_cells
+from bayesjudge.counts.arrays import sums_within
 
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
@@ -114,9 +115,8 @@ def _cluster_sums(votes: PanelVotes) -> tuple[Array, Array]:
     y = np.where(labelled, votes.label[has_label], 0.0)[:, :, None]
     terms = [np.ones_like(x), y + 0 * x, x, y * x, x * x, y * y + 0 * x, np.abs(y - x)]
     cells = np.stack(terms, axis=1) * labelled[:, None, :, None]
-    _, code = np.unique(votes.cluster[has_label], return_inverse=True)
-    sums = np.zeros((int(code.max(initial=-1)) + 1, *cells.shape[1:]))
-    np.add.at(sums, code.reshape(-1), cells)
+    names, code = np.unique(votes.cluster[has_label], return_inverse=True)
+    sums = sums_within(cells, code, len(names))
     return sums, sums[:, 0, :, 0].sum(1)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.accuracy.estimator import ALL_LABELLED
 from bayesjudge.baselines.common import intervals
-from bayesjudge.baselines.common.columns import Column, Context, finished, pair_reasons, pairs
+from bayesjudge.baselines.common.columns import Column, Context, finished, pairs
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.common.variance import difference_variance
+from bayesjudge.counts.arrays import sums_within
 
 _NO_ERROR = "no standard error: the data do not determine it"
 
@@ -19,8 +18,7 @@ _NO_ERROR = "no standard error: the data do not determine it"
 def clustered_covariance(influence: Array, cluster: NDArray[np.int64]) -> Array:
     """Sum (M, M) over clusters of the outer products of their summed influences (N, M), times G/(G − 1)."""
     names, code = np.unique(cluster, return_inverse=True)
-    sums = np.zeros((len(names), influence.shape[1]))
-    np.add.at(sums, code.reshape(-1), influence)
+    sums = sums_within(influence, code, len(names))
     several = len(names) / (len(names) - 1.0) if len(names) > 1 else np.nan
     return np.asarray(sums.T @ sums * several)
 
@@ -40,15 +38,7 @@ def wald_columns(
         exact=known,
     )
     accuracy = finished(point, *intervals.wald(point, np.diag(cov), z), context=one)
-    both = known[first] & known[second]
-    two = replace(
-        one,
-        n=n[first] + n[second],
-        reasons=pair_reasons(reasons),
-        bounds=(-1.0, 1.0),
-        cautions=_cautions(both, caution),
-        exact=both,
-    )
+    two = one.of_pairs(n=n[first] + n[second], cautions=_cautions(known[first] & known[second], caution))
     delta = point[first] - point[second]
     limits = intervals.wald(delta, difference_variance(cov, first, second), z)
     return accuracy, finished(delta, *limits, context=two)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common.moments import ratio
 from bayesjudge.baselines.reliability.means import ItemMean, mean_rows, resampled_means
 from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority
+from bayesjudge.counts.arrays import sums_within
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.estimates import Estimates
@@ -47,6 +48,10 @@ class Part:
     cell_item: Counts
     cells: Counts
     slots: Counts
+
+    def by_item(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sums (I,) over each item's cells."""
+        return sums_within(values, self.cell_item, len(self.item))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,19 +94,13 @@ def _parts(counts: ChoiceCounts) -> Iterator[Part]:
             group=groups[c],
             item=item,
             options=size[item],
-            n=_sums(counts.n[cells], place, len(item)),
-            slot_n=_sums(counts.slot_n[cells], place, len(item)),
+            n=sums_within(counts.n[cells], place, len(item)),
+            slot_n=sums_within(counts.slot_n[cells], place, len(item)),
             truth=counts.truth[item],
             cell_item=place,
             cells=counts.n[cells],
             slots=counts.slots[cells],
         )
-
-
-def _sums(values: NDArray[Any], place: Counts, size: int) -> NDArray[Any]:
-    out = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
-    np.add.at(out, place, values)
-    return out
 
 
 def _rows(part: Part, prob: float, bootstrap: int, rng: np.random.Generator) -> list[dict[str, Any]]:
@@ -133,7 +132,7 @@ def _means(part: Part) -> dict[str, ItemMean]:
 
 def _accuracy(part: Part, cells: NDArray[Any]) -> Array:
     """Share of each item's trials (I,) that chose the right option, in some of the cells."""
-    hits, tried = (_sums(one * cells, part.cell_item, len(part.item)) for one in (_right(part), part.cells.sum(axis=1)))
+    hits, tried = (part.by_item(one * cells) for one in (_right(part), part.cells.sum(axis=1)))
     return np.where(part.truth < 0, np.nan, ratio(hits, tried))
 
 
@@ -154,8 +153,7 @@ def _within(part: Part) -> Array:
     """Mean over an item's arrangements (I,) of the probability that two trials in one of them differ."""
     own = disagreement(part.cells)
     known = ~np.isnan(own)
-    totals = (_sums(np.where(known, one, 0.0), part.cell_item, len(part.item)) for one in (own, np.ones(len(own))))
-    return ratio(*totals)
+    return ratio(part.by_item(np.where(known, own, 0.0)), part.by_item(known.astype(np.float64)))
 
 
 def _agreement(left: Part, right: Part, prob: float, bootstrap: int, rng: np.random.Generator) -> list[dict[str, Any]]:

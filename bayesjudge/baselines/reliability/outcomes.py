@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.moments import ratio
 from bayesjudge.baselines.reliability.means import item_means
+from bayesjudge.counts.arrays import sums_within
 from bayesjudge.counts.conditions import Condition, group_names
 from bayesjudge.counts.trials import TrialCounts
 
@@ -57,18 +58,18 @@ class Outcomes:
 def judge_outcomes(counts: TrialCounts) -> Iterator[Outcomes]:
     """Outcomes of every judge under every condition that it was asked under, in the order of the codes."""
     groups = group_names(counts.conditions)
-    for j, judge in enumerate(counts.judges):
-        for c, condition in enumerate(counts.conditions):
-            rows = (counts.judge == j) & (counts.condition == c)
-            if rows.any():
-                item, place = np.unique(counts.item[rows], return_inverse=True)
-                n = np.zeros((len(item), 3), dtype=np.int64)
-                np.add.at(n, place, counts.n[rows])
-                ordered = np.zeros((len(item), 2, 3), dtype=np.int64)
-                known = counts.order[rows] != 0
-                side = (counts.order[rows][known] < 0).astype(np.int64)
-                np.add.at(ordered, (place[known], side), counts.n[rows][known])
-                yield Outcomes(judge=judge, condition=condition, group=groups[c], item=item, n=n, ordered=ordered)
+    for j, c, rows in counts.parts():
+        item, place = np.unique(counts.item[rows], return_inverse=True)
+        n, order = counts.n[rows], counts.order[rows][:, None]
+        ordered = [sums_within(np.where(order == sign, n, 0), place, len(item)) for sign in (1, -1)]
+        yield Outcomes(
+            judge=counts.judges[j],
+            condition=counts.conditions[c],
+            group=groups[c],
+            item=item,
+            n=sums_within(n, place, len(item)),
+            ordered=np.stack(ordered, axis=1),
+        )
 
 
 def flip_rate(n: Counts) -> Array:

@@ -15,7 +15,7 @@ import pandas as pd
 from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
 from bayesjudge.counts.memory import IbisTable, cached, fetch, fetch_number, in_memory
-from bayesjudge.counts.rows import code_in, is_nan, require_names, texts
+from bayesjudge.counts.rows import ALL, NO_GROUP, code_in, is_nan, require_names, texts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 from bayesjudge.tables.columns import require_columns
@@ -205,10 +205,6 @@ def _both_orders(shown: IbisTable, digits: int, x: tuple[str, ...], clusters: tu
 
 def _distinct(names: pd.DataFrame, *columns: str) -> tuple[str, ...]:
     return tuple(sorted({str(name) for column in columns for name in names[column].dropna()}))
-
-
-#: Name of the one group where no column splits the battles, and of battles whose group is missing.
-ALL, NO_GROUP = "all", "(missing)"
 
 
 def battle_events(

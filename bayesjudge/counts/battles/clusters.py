@@ -12,17 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from bayesjudge.counts.arrays import Rows
+from bayesjudge.counts.arrays import Floats, Ints, Rows
 from bayesjudge.counts.battles.cells import BattleCells
 from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
 from bayesjudge.counts.memory import IbisTable, cached, fetch
 from bayesjudge.counts.rows import code_in, coded
 from bayesjudge.maths.battle_sums import BattleSums
-
-type Ints = NDArray[np.int64]
-type Floats = NDArray[np.float64]
 
 #: Code of the people among the raters; judge j is rater j + 1.
 PEOPLE = 0

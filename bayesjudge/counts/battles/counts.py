@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.arrays import Floats, Ints
 from bayesjudge.counts.battles.cells import BattleCells, make_battle_cells
 from bayesjudge.counts.battles.cluster_columns import cluster_columns
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, battle_clusters, single_battles
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 #: Spectral gap of the pairs that met under which few link the models. Where neighbours met, strengths that pool were
 #: then covered .13 to .91 of the time, those that do not .92 to .97 (the card of `bradley_terry`, "Few pairs").
 LEAST_GAP = 0.5
-
-type Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,6 +113,10 @@ class BattleCounts:
         if name not in names:
             raise UsageError(f"no {kind} {name!r}; the table has {list(names)}")
         return names.index(name)
+
+    def rater(self, judge: str | None) -> int:
+        """Code of a judge, or of people, among the raters of `battles` and `clusters`."""
+        return PEOPLE if judge is None else self.code("judge", judge) + 1
 
     def for_judges(self, judges: Iterable[str]) -> BattleCounts:
         """Counts as if no other judge had been asked; every human vote stays."""
@@ -290,9 +293,6 @@ def _unknown(human: HumanVotes, judged: JudgedBattles, names: Sequence[str]) -> 
                 "taken as no difference there"
             )
     return found
-
-
-type Floats = NDArray[np.float64]
 
 
 def human_votes(cells: BattleCells) -> HumanVotes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
+from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 
 #: Clusters below which clustered errors are rough, in all and of one model (Cameron & Miller 2015).
@@ -16,9 +16,8 @@ FEW, FEW_OF_A_MODEL = 20, 10
 
 def few_clusters(counts: BattleCounts, judge: str | None) -> Mapping[str, str]:
     """A note for every model whose interval rests on few clusters; ``judge`` None for people's votes."""
-    rater, size = PEOPLE if judge is None else counts.code("judge", judge) + 1, len(counts.models)
-    mine = [rows.of(rater) for rows in counts.clusters]
-    own = [clusters_of_models(rows, size) for rows in mine]
+    mine = [rows.of(counts.rater(judge)) for rows in counts.clusters]
+    own = [clusters_of_models(rows, len(counts.models)) for rows in mine]
     return few_notes(counts.models, [rows.column for rows in mine], own, [rows.count() for rows in mine])
 
 

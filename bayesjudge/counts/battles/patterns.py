@@ -8,10 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.counts.arrays import Rows
-
-type Ints = NDArray[np.int64]
-type Floats = NDArray[np.float64]
+from bayesjudge.counts.arrays import Floats, Ints, Rows, sums_within
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,9 +27,7 @@ class PairCounts:
     def tally(cls, first: Ints, second: Ints, n: NDArray[Any]) -> Self:
         """Add up rows (R,) with outcomes (R, 3) that belong to the same pair."""
         pairs, place = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
-        total = np.zeros((pairs.shape[1], n.shape[1]), dtype=n.dtype)
-        np.add.at(total, place.reshape(-1), n)
-        return cls(first=pairs[0], second=pairs[1], n=total)
+        return cls(first=pairs[0], second=pairs[1], n=sums_within(n, place, pairs.shape[1]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
