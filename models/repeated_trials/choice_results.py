@@ -70,8 +70,9 @@ def fit_choices(counts: ChoiceCounts, *, prior: ChoicePrior | None = None, seed:
 def choice_estimates(fit: ChoiceFit, *, prob: float) -> Estimates:
     """Rows of one judge and condition."""
     rows = [row for name, values in _means(fit).items() for row in _row(fit, name, values, prob)]
+    one_arrangement = ((fit.data.n.sum(2) > 0).sum(1) == 1).all()
     for k, effect in enumerate(fit.data.unpack(fit.posterior.points).gamma.T if fit.data.recorded else ()):
-        note = _ONE_ORDER if _one_arrangement(fit.data) else ""
+        note = _ONE_ORDER if one_arrangement else ""
         rows += _row(fit, f"slot_effect[{k + 1}]", effect, prob, signed=True, note=note)
     if fit.data.repeats:
         rows += _row(fit, "repeat_correlation", fit.data.unpack(fit.posterior.points).rho, prob)
@@ -134,10 +135,6 @@ def _mean(values: Array) -> Array:
 
 def _flip(counts: NDArray[Any]) -> Array:
     return np.asarray(1 - counts.max(-1) / counts.sum(-1))
-
-
-def _one_arrangement(data: Choices) -> bool:
-    return bool(((data.n.sum(2) > 0).sum(1) == 1).all())
 
 
 def _replaced(draws: ChoiceDraws) -> Array:

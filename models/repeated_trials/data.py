@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.arrays import sums_within
 from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.effects import POSITION, PREFERENCE, Formula
 from bayesjudge.errors import UsageError
@@ -167,17 +168,15 @@ def _empirical_logit(counts: TrialCounts, hits: NDArray[Any]) -> NDArray[np.floa
 
 def one_sided(counts: TrialCounts) -> NDArray[np.int64]:
     """1 for an item that only a ever won, −1 for one that only b did, 0 for all others."""
-    won = np.zeros((len(counts.items), 2), dtype=np.int64)
-    np.add.at(won, counts.item, counts.n[:, :2])
+    won = sums_within(counts.n[:, :2], counts.item, len(counts.items))
     alike = (won > 0).sum(axis=1) == 1
     return np.asarray(np.sign(won[:, 0] - won[:, 1]) * alike)
 
 
 def one_sided_tie(counts: TrialCounts) -> NDArray[np.int64]:
     """−1 for an item that never tied, 1 for one that always did, 0 for all others."""
-    found = np.zeros((len(counts.items), 2), dtype=np.int64)
-    np.add.at(found, counts.item, np.column_stack([counts.n[:, :2].sum(axis=1), counts.n[:, 2]]))
-    return np.asarray((found[:, 0] == 0).astype(np.int64) - (found[:, 1] == 0))
+    a, b, tie = sums_within(counts.n, counts.item, len(counts.items)).T
+    return np.asarray((a + b == 0).astype(np.int64) - (tie == 0))
 
 
 def reference(temperature: NDArray[np.int64], total: NDArray[np.int64], count: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -12,24 +12,8 @@ from bayesjudge.effects import Formula
 from bayesjudge.model import Data
 from bayesjudge.models.common.added_terms import pymc_shift
 from bayesjudge.models.common.units import estimated_location
+from bayesjudge.models.repeated_trials.likelihood import Cells, Wall
 from bayesjudge.priors import InUse
-
-
-class Cells(NamedTuple):
-    """What a cell's judge is like: decisiveness κ, bias γ, readiness to tie ν, correlation of trials ρ."""
-
-    kappa: Any
-    gamma: Any
-    nu: Any
-    rho: Any
-
-
-class Wall(NamedTuple):
-    """The side on which all trials of an item were won, or 0; where that side begins, and over what width."""
-
-    side: Any
-    at: Any
-    width: Any
 
 
 def traits(prior: InUse, data: Data, formula: Formula | None) -> Cells:

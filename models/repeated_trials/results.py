@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.counts.arrays import sums_within
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.maths.majority import NEVER_DIFFER, TRIALS, swap_risk, trials_label
@@ -308,8 +309,7 @@ def _moments(values: Any, place: Any, groups: int) -> tuple[Any, Any]:
 
 
 def _mean(values: Any, place: Any, groups: int) -> Any:
-    total = np.zeros((groups, *values.shape[:-1]))
-    np.add.at(total, place, np.moveaxis(values, -1, 0))
+    total = sums_within(np.moveaxis(values, -1, 0), place, groups)
     return np.moveaxis(total / np.bincount(place, minlength=groups).reshape(-1, *[1] * (values.ndim - 1)), 0, -1)
 
 

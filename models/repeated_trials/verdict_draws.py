@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesjudge.counts.arrays import sums_within
 from bayesjudge.maths.majority import Contest, most_likely, never_differ
 from bayesjudge.model import Data
 from bayesjudge.models.common.at_draws import over_draws
@@ -92,9 +93,7 @@ class VerdictDraws:
 
     def _pooled(self, n: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counts of cells (..., C, 3) summed over the orders of each unit."""
-        pooled = np.zeros((self.items, *n.shape[:-2], 3), dtype=np.int64)
-        np.add.at(pooled, self.unit, np.moveaxis(n, -2, 0))
-        return np.moveaxis(pooled, 0, -2)
+        return np.moveaxis(sums_within(np.moveaxis(n, -2, 0), self.unit, self.items), 0, -2)
 
     @property
     def repeated(self) -> bool:
