@@ -70,16 +70,9 @@ def evaluated(
     keep = np.unique(np.linspace(0, draws - 1, min(PREDICTIVE_DRAWS, draws)).astype(int))
     rng = np.random.default_rng((seed, 1))
     values, found = at_draws(model, data, target, flat, keep=keep, rng=rng, replicate=replicate)
-    dims = {**target.dims, **{name: data.dims[name] for name in data.observations}}
-
-    def dataset(values: Mapping[str, Any], draws: int, draw: Any = None) -> xr.Dataset:
-        shaped = {name: value.reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
-        # The log density of a vector-valued site has no axis for the vector.
-        return to_dataset(shaped, {name: dims[name][: v.ndim - 2] for name, v in shaped.items()}, data, draw=draw)
-
-    kept = partial(dataset, draws=len(keep), draw=keep)
+    kept = partial(_in_chains, target=target, data=data, shape=(chains, len(keep)), draw=keep)
     groups = {
-        "posterior": dataset(values, draws),
+        "posterior": _in_chains(values, target, data, (chains, draws)),
         "cell_log_likelihood": kept(found.log_likelihood),
         "log_prior": kept(found.log_prior),
     }
@@ -88,6 +81,16 @@ def evaluated(
         outcomes = {name: (n[0], p.reshape(chains, -1, *p.shape[1:])) for name, (n, p) in found.outcomes.items()}
         groups[OUTCOMES] = outcome_group(outcomes, data, draw=keep)
     return {**groups, "posterior_predictive": kept(found.replicated)} if found.replicated else groups
+
+
+def _in_chains(
+    values: Mapping[str, Any], target: Density, data: Data, shape: tuple[int, int], draw: Any = None
+) -> xr.Dataset:
+    """Arrays (chains · draws, ...) of sites as (chains, draws, ...) with their axes named."""
+    shaped = {name: value.reshape(*shape, *value.shape[1:]) for name, value in values.items()}
+    dims = {**target.dims, **{name: data.dims[name] for name in data.observations}}
+    # The log density of a vector-valued site has no axis for the vector.
+    return to_dataset(shaped, {name: dims[name][: v.ndim - 2] for name, v in shaped.items()}, data, draw=draw)
 
 
 def statistics(stats: Mapping[str, Any]) -> xr.Dataset:
@@ -125,12 +128,8 @@ def prior_groups(
     flat = prior_points(model, data, target, number=chains * draws, rng=rng).reshape(chains, draws, target.size)
     # As many as draws of a posterior whose densities are kept: then by its program.
     values, found = at_draws(model, data, target, flat, keep=np.arange(draws), rng=rng, replicate=True)
-
-    def dataset(values: Mapping[str, Any]) -> xr.Dataset:
-        shaped = {name: value.reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
-        return to_dataset(shaped, {**target.dims, **{name: data.dims[name] for name in data.observations}}, data)
-
-    return {"prior": dataset(values), "prior_predictive": dataset(found.replicated)}
+    groups = {"prior": values, "prior_predictive": found.replicated}
+    return {name: _in_chains(group, target, data, (chains, draws)) for name, group in groups.items()}
 
 
 def data_hash(data: Data) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import require_choice
 from bayesjudge.inference.engines.base import Drawn, Engine, Job
 from bayesjudge.inference.engines.options import Chains, Hmc, Laplace, Nuts, PyMC
 
@@ -30,6 +30,5 @@ def engine_of(engine: Engine | str, **options: Any) -> Engine:
     """
     if isinstance(engine, Engine):
         return engine
-    if engine not in ENGINES:
-        raise UsageError(f"engine={engine!r} is not one of {', '.join(ENGINES)}")
+    require_choice("engine", engine, ENGINES)
     return ENGINES[engine](**options)

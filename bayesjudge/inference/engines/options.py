@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.inference.engines.base import Drawn, Draws, Engine, Job, SideBySide, with_care
 from bayesjudge.inference.gate import MOST_PARETO_K
 
@@ -63,7 +63,6 @@ class Nuts(Chains):
 
     name: ClassVar[str] = "nuts"
 
-    target_accept: float = 0.95
     max_tree_depth: int = DEPTH
 
     def __post_init__(self) -> None:
@@ -198,13 +197,11 @@ class PyMC(Engine):
 
     name: ClassVar[str] = "pymc"
 
-    target_accept: float = 0.95
     sampler: Sampler = "numpyro"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.sampler not in get_args(Sampler):
-            raise UsageError(f"sampler={self.sampler!r} is not one of {', '.join(get_args(Sampler))}")
+        require_choice("sampler", self.sampler, get_args(Sampler))
 
     def run(self, job: Job) -> Drawn:
         """Draws from one posterior.

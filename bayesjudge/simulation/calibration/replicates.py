@@ -157,13 +157,10 @@ class Simulator:
 
     def _at(self, point: Any, arrays: _Sites) -> tuple[_Sites, Any]:
         """Parameters and quantities that look at the data at one unconstrained point."""
-        import jax
         import jax.numpy as jnp
 
-        from bayesjudge.inference.programs.density import replay
-
         values = self._target.constrain(point, arrays)
-        sites = replay(self.model, self.data)(jax.random.key(0), values, arrays)
+        sites = _replayed(self.model, self.data, values, arrays)
         total = sum(sites[name]["fn"].log_prob(arrays[name]).sum() for name in self.data.observations)
         return values, jnp.stack([total, *(function(values, arrays) for function in self.extra.values())])
 
@@ -225,6 +222,7 @@ def _has_rows(model: Model, data: Data) -> bool:
 
 
 def _replayed(model: Model, data: Data, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
+    """The sites of the model at these latent values."""
     import jax
 
     from bayesjudge.inference.programs.density import replay

@@ -123,11 +123,6 @@ def _models(*names: str) -> Callable[[], tuple[Model, ...]]:
     return lambda: tuple(find_model(name)() for name in names)
 
 
-def _accuracy(counts: Any, *, prob: float, seed: int) -> Estimates:
-    """All methods for one judge."""
-    return accuracy_baselines(counts, "judge", bootstrap=1000, prob=prob, seed=seed)
-
-
 def _panel(votes: Any, *, prob: float, seed: int) -> Estimates:
     """All methods for several judges, of both populations."""
     return Estimates.concat(
@@ -182,7 +177,7 @@ SWEEPS: Mapping[str, Sweep] = {
             "labelled items of 300, models and judge drawn from the prior", (40, 150), prior_worlds.accuracy
         ),
         models=_models("judge_error"),
-        baselines=_accuracy,
+        baselines=partial(accuracy_baselines, judge="judge", bootstrap=1000),
         estimands=("difference", "accuracy"),
         sampling=_CAREFUL,
     ),
