@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 from harness.command import parser
 from harness.machine import machine
+from harness.ranking import best_response
 from harness.results import holds, report, show
 from harness.timing import seconds
 
 from bayesjudge.baselines.reliability import score_baselines, trial_baselines
 from bayesjudge.baselines.reliability.curve import majority_match
-from bayesjudge.baselines.reliability.ranking import best_response
 from bayesjudge.counts.scores import count_scores
 from bayesjudge.counts.trials import count_trials
 from bayesjudge.planning.trials import allocate, pilot_draws

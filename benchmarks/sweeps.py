@@ -23,12 +23,13 @@ import pandas as pd
 from harness.command import parser
 from harness.figures import draw_sweep
 from harness.machine import machine
+from harness.overall import detectable, overall_coverage
 from harness.pages import ROW_ALARM
 from harness.results import holds, report, show
 
 from bayesjudge.maths.holm import both_sides
 from bayesjudge.simulation import Coverage, coverage
-from bayesjudge.simulation.intervals.tables import coverage_tests, detectable, overall_coverage
+from bayesjudge.simulation.intervals.tables import coverage_tests
 from bayesjudge.simulation.sweeps.questions import SWEEPS, sweep_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "coverage"

@@ -12,7 +12,6 @@ import pytest
 import bayesjudge as bj
 from bayesjudge.baselines.reliability import TrialReliability, score_baselines, trial_baselines
 from bayesjudge.baselines.reliability.curve import check_tiers
-from bayesjudge.baselines.reliability.ranking import best_response
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import count_trials
 from bayesjudge.datasets import COIN_FLIP_TRIALS, coin_flip
@@ -297,8 +296,8 @@ def test_published_intraclass_correlations(composo_counts: ScoreCounts) -> None:
     assert any("lack a trial" in warning for warning in found.warnings)
 
 
-def test_published_accuracies(composo: bj.Scores) -> None:
-    best = best_response(composo)
+def test_published_accuracies(composo: bj.Scores, benchmark_module: Any) -> None:
+    best = benchmark_module("harness.ranking").best_response(composo)
     for judge, temperature, _, one, eight in PUBLISHED:
         same = best["temperature"].isna() if temperature is None else best["temperature"] == temperature
         rows = best[(best["judge"] == judge) & same].sort_values("trials")

@@ -23,7 +23,6 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.plots import coverage_curves, coverage_points
 from bayesjudge.simulation import Cell, Coverage, clopper_pearson, coverage
-from bayesjudge.simulation.intervals.tables import overall_coverage
 from bayesjudge.simulation.sweeps.questions import SWEEPS, sweep_of
 
 TOSSES = 20
@@ -104,7 +103,8 @@ def test_posteriors_that_did_not_converge_are_counted(right: Coverage) -> None:
     assert failed["exact"] == 0
 
 
-def test_data_sets_count_not_intervals(right: Coverage) -> None:
+def test_data_sets_count_not_intervals(right: Coverage, benchmark_module: Any) -> None:
+    overall_coverage = benchmark_module("harness.overall").overall_coverage
     twice = pd.concat([right.intervals] * 2)
     one, two = (
         overall_coverage(rows, by=["method"], dataset=["dataset"], prob=0.99) for rows in (right.intervals, twice)
@@ -115,9 +115,15 @@ def test_data_sets_count_not_intervals(right: Coverage) -> None:
     assert (wide > 0).all()
 
 
-def test_one_data_set_has_exact_bounds(right: Coverage) -> None:
+def test_more_intervals_see_smaller_departures(benchmark_module: Any) -> None:
+    detectable = benchmark_module("harness.overall").detectable
+    assert round(detectable(100, 0.95, 0.01), 2) == 0.84
+    assert round(detectable(1000, 0.95, 0.01), 2) == 0.92
+
+
+def test_one_data_set_has_exact_bounds(right: Coverage, benchmark_module: Any) -> None:
     first = right.intervals[right.intervals["dataset"] == right.intervals["dataset"].iloc[0]]
-    found = overall_coverage(first, by=["method"], dataset=["dataset"], prob=0.95)
+    found = benchmark_module("harness.overall").overall_coverage(first, by=["method"], dataset=["dataset"], prob=0.95)
     assert (found["datasets"] == 1).all()
     bounds = found[["coverage_lower", "coverage_upper"]].to_numpy()
     # Of one data set, all held or none: 0.025 or 0.975 is as far as the other end can be.
