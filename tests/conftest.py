@@ -38,7 +38,7 @@ def room_for_programs() -> Iterator[None]:
     """Tests that call models directly, not through a fit, leave compiled programs behind too."""
     yield
     if "jax" in sys.modules:
-        from bayesjudge.inference.programs.compiled_programs import release_when_many
+        from bayesjudge.inference.programs.accelerator import release_when_many
 
         release_when_many()
 

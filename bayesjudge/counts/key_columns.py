@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.rows import UNLABELLED, Cells
 from bayesjudge.errors import InputError, Problem, UsageError, did_you_mean
+from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import ibis.expr.types as ir
 
 
 def columns_by(
@@ -22,8 +26,6 @@ def columns_by(
 
     Raises: `UsageError` for a column that is not there, `InputError` where a combination has several values.
     """
-    import pandas as pd
-
     columns = [name for name in columns if name not in keys]
     if missing := [name for name in columns if name not in table.columns]:
         there = list(table.columns)
@@ -54,3 +56,25 @@ def columns_by(
         raise InputError(problems)
     first: pd.DataFrame = grouped[columns].first()
     return first
+
+
+def answer_rows(verdicts: Verdicts | ir.Table, cells: Cells, columns: Sequence[str]) -> pd.DataFrame:
+    """One row for each judge of an answer, ordered by judge, system and item.
+
+    Columns ``judge, item, system, runs, positives, label`` (-1: none), ``cluster`` and ``probability`` where there are
+    such, then ``columns``, which have one value for each answer or none.
+    """
+    frame = fetch(cells.table).rename(columns={"model": "system"})
+    known = [name for name in ("label", "probability") if name in frame]
+    # A label may stand on the rows of another judge of the same answer.
+    frame[known] = frame.groupby(["item", "system"])[known].transform("max")
+    frame["label"] = frame["label"].fillna(UNLABELLED).astype("int64")
+    kept = ["judge", "item", "system", "runs", "positives", "cluster", *known]
+    frame = frame[[name for name in kept if name in frame]].sort_values(["judge", "system", "item"], ignore_index=True)
+    return frame.merge(columns_of_answers(verdicts, columns), on=["item", "system"], how="left", validate="m:1")
+
+
+def columns_of_answers(verdicts: Verdicts | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
+    """One row an answer: item, system and the columns, each of which has one value for an answer or none."""
+    table = verdicts.frame if isinstance(verdicts, Verdicts) else verdicts
+    return columns_by(table, {"item": "item", "system": "model"}, columns, of="answer (item and model)")

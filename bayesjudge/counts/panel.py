@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.answer_rows import columns_of_answers
+from bayesjudge.counts.key_columns import columns_of_answers
 from bayesjudge.counts.memory import fetch
 from bayesjudge.counts.rows import Cells, coded, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError, require_judges

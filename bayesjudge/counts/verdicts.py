@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.answer_rows import answer_rows
+from bayesjudge.counts.key_columns import answer_rows
 from bayesjudge.counts.memory import IbisTable, fetch
 from bayesjudge.counts.rows import UNLABELLED, Cells, coded, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError

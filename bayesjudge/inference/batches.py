@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesjudge.inference.engines.base import Engine, SideBySide
 from bayesjudge.inference.engines.hmc import run_from
-from bayesjudge.inference.programs import accelerator, compiled_programs
+from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, Sets, density
 from bayesjudge.inference.programs.progress import Report, shared
 from bayesjudge.inference.programs.stacks import Stack, placed
@@ -51,7 +51,7 @@ def together(mesh: Any) -> int | None:
 def fit_batch(job: Batch, report: Report | None = None) -> tuple[Any, dict[str, Any]]:
     """Draws (sets, chains, draws, d) and statistics of one batch."""
     accelerator.prepare()
-    compiled_programs.release_when_many()
+    accelerator.release_when_many()
     parts = list(_parts(job))
     jobs = list(zip(parts, shared(report, len(parts)), strict=True))
     # The first alone: it compiles what the others share. Each runs on one processor, so they run on all.

@@ -265,9 +265,9 @@ class Fitting:
     def _fitted(self) -> Fit:
         from bayesjudge.inference import tree
         from bayesjudge.inference.elsewhere import taken
-        from bayesjudge.inference.programs import compiled_programs
+        from bayesjudge.inference.programs import accelerator
 
-        compiled_programs.release_when_many()
+        accelerator.release_when_many()
         model, engine = self.model, self.engine
         plain = prepared(model, self.table)
         data = with_parameters(model, plain)

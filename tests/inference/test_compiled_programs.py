@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bayesjudge.inference import Laplace, fit
-from bayesjudge.inference.programs.compiled_programs import ALLOWED, MAPS, release_when_many
+from bayesjudge.inference.programs.accelerator import ALLOWED, MAPS, release_when_many
 
 pytestmark = pytest.mark.skipif(not (MAPS.exists() and ALLOWED.exists()), reason="no limit on memory maps here")
 

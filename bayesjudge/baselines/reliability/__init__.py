@@ -6,7 +6,7 @@ scores do.
 
 from __future__ import annotations
 
-from bayesjudge.baselines.reliability.score_means import score_means
+from bayesjudge.baselines.reliability.means import score_means
 from bayesjudge.baselines.reliability.scores import ScoreReliability, score_baselines
 from bayesjudge.baselines.reliability.trials import TrialReliability, trial_baselines
 
