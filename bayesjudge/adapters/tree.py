@@ -33,8 +33,7 @@ def from_tree(
 ) -> TreeModel | Fit:
     """The model of a tree or of its file, its ``variables`` and axes renamed; where this package saved it, the fit."""
     from bayesjudge.inference.loading import fit_of, is_fit
-    from bayesjudge.inference.storage import read_tree
-    from bayesjudge.inference.stored import KEPT, is_registered
+    from bayesjudge.inference.stored import KEPT, is_registered, read_tree
 
     is_file = isinstance(given, str | Path)
     tree: xr.DataTree = read_tree(given) if is_file else given

@@ -180,8 +180,7 @@ class Fit:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write to one NetCDF file, with draws from the prior; `load_fit` reads it."""
-        from bayesjudge.inference.storage import write_tree
-        from bayesjudge.inference.stored import with_estimands
+        from bayesjudge.inference.stored import with_estimands, write_tree
 
         return write_tree(with_estimands(self.with_prior()), path)
 

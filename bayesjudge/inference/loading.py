@@ -16,8 +16,7 @@ from bayesjudge.inference.elsewhere import moving
 from bayesjudge.inference.fit import Fit
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.sites import COMPLETE, sites_of
-from bayesjudge.inference.storage import read_tree
-from bayesjudge.inference.stored import KEPT, StoredModel, is_registered, stored_model
+from bayesjudge.inference.stored import KEPT, StoredModel, is_registered, read_tree, stored_model
 from bayesjudge.model import Data, Model, find_model, latent_sites
 from bayesjudge.priors import Prior
 

@@ -1,21 +1,25 @@
-"""A model that is not registered here, as its saved fit has it: draws of its estimands, and no density."""
+"""Saved fits: trees to NetCDF and back, written whole or not at all, and models that are not registered here.
+
+Of such a model a saved fit has draws of its estimands, and no density.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
+
+import xarray as xr
 
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates.posterior import estimates_of
+from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.posterior import Quantities, estimates_of
+from bayesjudge.files import write_whole
+from bayesjudge.inference.fit import Fit
 from bayesjudge.model import Data, Elsewhere, GivesQuantities, Statistic, find_model, model_names
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from bayesjudge.estimates import Estimates
-    from bayesjudge.estimates.posterior import Quantities
-    from bayesjudge.inference.fit import Fit
 
 #: Group of a saved tree with a group for each estimand.
 KEPT = "estimands"
@@ -77,10 +81,6 @@ def is_registered(name: str, model: object = None) -> bool:
 
 def with_estimands(fit: Fit) -> xr.DataTree:
     """The tree of a fit, of an unregistered model with the draws of its estimands, from which rows follow."""
-    import json
-
-    import xarray as xr
-
     if is_registered(fit.model.name, fit.model) or not isinstance(fit.model, GivesQuantities):
         return fit.tree
     tree = fit.tree.copy()
@@ -93,10 +93,38 @@ def with_estimands(fit: Fit) -> xr.DataTree:
 
 def stored_model(name: str, tree: xr.DataTree) -> StoredModel:
     """The model of a tree that `with_estimands` made."""
-    import json
-
     kept = {}
     for estimand, group in tree[KEPT].children.items():
         draws = group["draws"]
         kept[estimand] = draws.assign_attrs(json.loads(draws.attrs["says"]))
     return StoredModel(name=name, label=str(tree.attrs["label"]), kept=kept)
+
+
+def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
+    """Write a tree to one NetCDF file, made in memory: HDF5 does not survive a disk that fills up.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"theta": ("draw", [0.1, 0.2])})})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = read_tree(write_tree(tree, Path(folder) / "tree.nc"))
+    >>> again["posterior/theta"].values.tolist()
+    [0.1, 0.2]
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise UsageError(f"no folder {str(target.parent)!r} to write {target.name!r} to; create it first")
+    content = tree.to_netcdf(engine="h5netcdf")
+    return write_whole(target, lambda file: file.write(content))
+
+
+def read_tree(path: str | os.PathLike[str]) -> xr.DataTree:
+    """Read a tree into memory."""
+    source = Path(path)
+    if not source.is_file():
+        raise UsageError(f"no file {str(source)!r}")
+    try:
+        return xr.load_datatree(source, engine="h5netcdf")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{str(source)!r} is not a NetCDF file of a fit: {error}") from error

@@ -14,7 +14,7 @@ import xarray as xr
 
 from bayesjudge.errors import UsageError
 from bayesjudge.files import write_whole
-from bayesjudge.inference import Fit, fit, load_fit, storage
+from bayesjudge.inference import Fit, fit, load_fit, stored
 
 TOSSES = [(7, 20), (45, 50), (0, 10)]
 
@@ -107,7 +107,7 @@ def test_a_fit_of_an_earlier_version_is_named(kept: Fit, tmp_path: Path) -> None
     tree = kept.tree.copy()
     del tree.attrs["complete"]
     with pytest.raises(UsageError, match=r"old\.nc' was written by an earlier version.*fit again"):
-        load_fit(storage.write_tree(tree, tmp_path / "old.nc"))
+        load_fit(stored.write_tree(tree, tmp_path / "old.nc"))
 
 
 def test_missing_files_and_folders_are_named(kept: Fit, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
 
         return write_whole(path, until_full)
 
-    monkeypatch.setattr(storage, "write_whole", half)
+    monkeypatch.setattr(stored, "write_whole", half)
     with pytest.raises(OSError, match="disk full"):
         kept.save(path)
     assert path.read_bytes() == b"what was here before"
