@@ -12,14 +12,12 @@ size, whatever the number of rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from bayesjudge.counts.verdicts import ItemPatterns
-
+from bayesjudge.counts.verdicts import ItemPatterns
 
 #: Label and verdict of each cell; no label is -1.
 CELLS = ((-1, 0), (-1, 1), (0, 0), (0, 1), (1, 0), (1, 1))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.arrays import sums_within
-
-if TYPE_CHECKING:
-    from bayesjudge.tables import Pairs
-
+from bayesjudge.tables import Pairs
 
 #: Chosen and rejected nearer than this, relative to the longer of the two, are one text to the encoder.
 NEAREST = 1e-4

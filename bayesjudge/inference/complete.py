@@ -9,12 +9,13 @@ zeros: of two variables ArviZ's leave-one-out takes neither, and says their name
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 import xarray as xr
 
+from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.inference.evaluation import TOGETHER, once
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density, replay
@@ -22,9 +23,6 @@ from bayesjudge.inference.sites import COMPLETE, DERIVED, RENAMED, SAMPLE, entry
 from bayesjudge.inference.tree import to_dataset
 from bayesjudge.maths.each_draw import each_draw
 from bayesjudge.model import Data, GenerativeModel, GivesQuantities, Model, with_parameters
-
-if TYPE_CHECKING:
-    from bayesjudge.estimates.posterior import Quantities
 
 #: In ``log_likelihood``, beside the sums.
 SUMS_ONLY = "sums_only_call_fit_loo"

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
+from bayesjudge.estimates.gate import Gate
+from bayesjudge.inference.engines import Engine
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.outcomes import OUTCOMES
 from bayesjudge.inference.tree import described
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayesjudge.estimates.gate import Gate
-    from bayesjudge.inference.engines import Engine
-    from bayesjudge.model import Data, Elsewhere, Model
-
+from bayesjudge.model import Data, Elsewhere, Model
 
 _GROUPS = (
     "posterior",

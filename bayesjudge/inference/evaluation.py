@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.inference.outcomes import outcomes_of
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, replay
 from bayesjudge.maths.each_draw import each_draw
 from bayesjudge.model import Data, Evaluated, EvaluatesOnHost, Model, OnHost
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 #: Draws from the prior, and replicates, computed together at most.
 TOGETHER = 250

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bayesjudge.errors import UsageError
-
-if TYPE_CHECKING:
-    from bayesjudge.inference.fit import Fit
+from bayesjudge.inference.fit import Fit
 
 #: Groups of the tree that each check reads.
 _READS = {

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 from numpyro import distributions as dist
 from numpyro.primitives import Messenger
 
@@ -23,9 +24,6 @@ from bayesjudge.inference.programs.density import Density
 from bayesjudge.maths.each_draw import each_draw
 from bayesjudge.model import Data, Model
 from bayesjudge.priors.gamma import beta_logit, log_gamma
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Where a draw on the edge of its support is put: e^-700, what a probability lacks to 1 there, is next to nothing.
 _EDGE = 700.0

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates.posterior import estimates_of, headline
+from bayesjudge.inference.fit import Fit
 from bayesjudge.inference.many import fit_many
 from bayesjudge.model import GenerativeModel
-
-if TYPE_CHECKING:
-    from bayesjudge.inference.fit import Fit
 
 
 def under_other_priors(

@@ -9,20 +9,17 @@ from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesjudge.inference.evaluation import at_draws, constrained
 from bayesjudge.inference.outcomes import OUTCOMES, outcome_group
 from bayesjudge.inference.prior_draws import prior_points
 from bayesjudge.inference.programs.density import Density
 from bayesjudge.model import Data, Model
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 #: Draws of each chain used for replicated data and pointwise log likelihoods.
 PREDICTIVE_DRAWS = 250

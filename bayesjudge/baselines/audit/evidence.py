@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common.intervals import normal_quantile, wald, wilson
 from bayesjudge.counts.pairs import directions
 from bayesjudge.errors import InputError, Problem, UsageError, require_choice
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bayesjudge.tables import Pairs
-
+from bayesjudge.tables import Pairs
 
 type Anchors = Literal["people", "agreements"]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,10 +15,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.audit.evidence import Anchors, Audit, gather, measured_share, response_of
 from bayesjudge.baselines.audit.transport import BYTES_A_CELL, denoise, entropic_masses, exact_masses
 from bayesjudge.errors import UsageError, require_choice
-
-if TYPE_CHECKING:
-    from bayesjudge.tables import Pairs
-
+from bayesjudge.tables import Pairs
 
 SOLVERS = ("auto", "exact", "entropic")
 #: Cells of the cost matrix up to which "auto" solves exactly.

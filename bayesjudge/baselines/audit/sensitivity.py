@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.baselines.audit.evidence import Audit, consistency, mean_by_pair
 from bayesjudge.baselines.audit.partial_ot import partial_ot
 from bayesjudge.errors import UsageError, require_choice
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayesjudge.tables import Pairs
-
+from bayesjudge.tables import Pairs
 
 #: Shares s, and fractions of the verified pairs used, of the paper's tables.
 SHARES = (0.01, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)

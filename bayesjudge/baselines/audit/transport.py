@@ -14,18 +14,14 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.errors import EngineError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 #: Peak memory of the exact solver for each cell of the cost matrix, measured at 3,000 and 5,000 points.
 BYTES_A_CELL = 50

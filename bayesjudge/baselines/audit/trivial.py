@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.audit.evidence import Anchors, Audit, gather, measured_share, response_of
 from bayesjudge.errors import UsageError
-
-if TYPE_CHECKING:
-    from bayesjudge.tables import Pairs
+from bayesjudge.tables import Pairs
 
 
 def flip_nothing(pairs: Pairs) -> Audit:

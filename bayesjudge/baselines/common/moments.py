@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from bayesjudge.counts import ItemPatterns
-
+from bayesjudge.counts import ItemPatterns
 
 type Array = NDArray[np.float64]
 type Codes = NDArray[np.intp]

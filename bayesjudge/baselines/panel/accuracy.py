@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,9 @@ from bayesjudge.baselines.panel.proxies import (
     missing_notes,
     multi_proxy_rule,
 )
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

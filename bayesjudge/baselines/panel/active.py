@@ -18,7 +18,7 @@ superpopulation it is that of the mean of ``g + 1_s e/π`` over items, or cluste
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,11 +29,9 @@ from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.panel_logit import panel_logit_rule
 from bayesjudge.baselines.panel.proxies import UNFITTED, cross_fitted, labelled_cells
 from bayesjudge.baselines.panel.wald import clustered_covariance, wald_columns
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
 
 
 def active_baselines(

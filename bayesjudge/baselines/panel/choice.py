@@ -9,7 +9,6 @@ chosen on (Efron 1983, JASA 78, optimism of an apparent error rate).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,10 +18,7 @@ from bayesjudge.baselines.common.bootstrap import draw_counts
 from bayesjudge.baselines.common.moments import Array, Codes, ratio
 from bayesjudge.baselines.panel.proxies import complete_votes, labelled_cells
 from bayesjudge.counts.arrays import sums_within
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
-
+from bayesjudge.counts.panel import PanelVotes
 
 #: Numbers in one block of bootstrap draws.
 _LARGEST = 2_000_000

@@ -13,7 +13,6 @@ their w. Cost is proportional to the number of distinct patterns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,11 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.proxies import labelled_cells
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.errors import UsageError
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
-
 
 #: Probabilities are kept this far from 0 where their logarithm is taken.
 _TINY = 1e-300

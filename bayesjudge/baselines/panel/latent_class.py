@@ -21,7 +21,6 @@ errors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +30,8 @@ from bayesjudge.baselines.common.columns import Column
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.dawid_skene import Patterns, class_probabilities, dawid_skene, patterns_of
 from bayesjudge.baselines.panel.wald import clustered_covariance, wald_columns
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.estimates import Population
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
-
 
 #: Pseudo-reports in each cell of the judges' error rates: none is estimated as impossible.
 _SMOOTHING = 0.5

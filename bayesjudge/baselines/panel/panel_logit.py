@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +20,7 @@ from scipy.special import expit
 
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.proxies import Rule, mean_vote
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
-
+from bayesjudge.counts.panel import PanelVotes
 
 #: Scales of models and of judges tried, with half-normal weights of scale 0.7 and 1.
 _MODEL_SCALES, _JUDGE_SCALES = (0.2, 0.5, 1.0), (0.2, 0.5, 1.0, 2.0)

@@ -20,15 +20,12 @@ PNAS 121, *Cross-prediction-powered inference*).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.moments import Array, Evidence, ratio
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
+from bayesjudge.counts.panel import PanelVotes
 
 
 def labelled_cells(votes: PanelVotes) -> NDArray[np.bool_]:

@@ -13,7 +13,6 @@ because binary errors are not normal and a judge errs on several models' answers
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -24,12 +23,9 @@ from bayesjudge.baselines.common.intervals import normal_quantile, require_optio
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.accuracy import panel_baselines
 from bayesjudge.baselines.panel.proxies import labelled_cells
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
-
 
 #: Methods whose intervals depend on every judge.
 _WHOLE_PANEL = ("ppi++[mean-vote]", "ppi++[multi-proxy]", "eif[panel-logit]")

@@ -7,18 +7,16 @@ A covariate is a number for each answer (columns ``X_a`` and ``X_b``, whose diff
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.memory import IbisTable
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables.coding import distinct_values, shown
 from bayesjudge.tables.words import read_number
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.memory import IbisTable
 
 
 def covariate_columns(columns: Iterable[str], name: str) -> tuple[str, ...]:

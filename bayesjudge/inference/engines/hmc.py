@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -22,14 +22,12 @@ import numpy as np
 from bayesjudge.inference.engines.base import ASKED, Draws, Engine, Job, mixed
 from bayesjudge.inference.engines.lock_step import LEAPFROG, THREE, Made, Noise, State, Step, program
 from bayesjudge.inference.engines.metric import DENSE_UP_TO, Corner, metric
+from bayesjudge.inference.engines.options import Hmc
 from bayesjudge.inference.engines.starts import EXACT_UP_TO, MODE_UP_TO, place_chains
 from bayesjudge.inference.programs.at_points import AtPoints, beside, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
 from bayesjudge.inference.programs.stacks import placed, stack
-
-if TYPE_CHECKING:
-    from bayesjudge.inference.engines.options import Hmc
 
 #: Mean integration time in whitened units. A Gaussian decorrelates best at π/2; on the hierarchical
 #: posteriors here (31 parameters, TriviaQA, 16 posteriors) 3 raised the smallest ESS from 81 to 264 of 2,000

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,14 +20,12 @@ from numpyro.infer.util import ParamInfo
 
 from bayesjudge.inference.engines.base import ASKED, Draws, Job, mixed
 from bayesjudge.inference.engines.metric import stretched, whitened
+from bayesjudge.inference.engines.options import Nuts
 from bayesjudge.inference.engines.starts import place_chains
 from bayesjudge.inference.programs.at_points import beside, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report
 from bayesjudge.maths.each_draw import each_draw
-
-if TYPE_CHECKING:
-    from bayesjudge.inference.engines.options import Nuts
 
 #: Iterations between two reports.
 BLOCK = 50

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 
 from bayesjudge.errors import EngineError
 from bayesjudge.inference.engines.base import Drawn, Job
-
-if TYPE_CHECKING:
-    from bayesjudge.inference.engines.options import PyMC
+from bayesjudge.inference.engines.options import PyMC
 
 
 def run_pymc(job: Job, options: PyMC) -> Drawn:

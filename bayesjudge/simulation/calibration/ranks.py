@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.moments import ratio
 from bayesjudge.maths.holm import holm
 from bayesjudge.simulation.blocks import write_parquet
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayesjudge.simulation.calibration.replicates import Ranked
-
+from bayesjudge.simulation.calibration.replicates import Ranked
 
 #: Probability of a false alarm over all quantities, and both opinions, together.
 FALSE_ALARM = 0.01

@@ -13,18 +13,15 @@ takes a posterior, so thousands of replicates cost seconds; but it says nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.maths.each_draw import each_draw
 from bayesjudge.model import Data, Model
 from bayesjudge.simulation.calibration.replicates import Simulator, World
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 #: Replicates computed together at most.
 TOGETHER = 250

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -18,12 +18,9 @@ from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Truth
 from bayesjudge.maths.holm import both_sides
+from bayesjudge.model import Model
 from bayesjudge.simulation.blocks import kept_or_made, write_parquet
 from bayesjudge.simulation.intervals.tables import coverage_table, coverage_tests
-
-if TYPE_CHECKING:
-    from bayesjudge.model import Model
-
 
 #: Probability that a row is said to be outside although every interval has its nominal coverage.
 FALSE_ALARM = 0.01

@@ -7,16 +7,12 @@ truths, whatever the number of observations: for every estimand, also those that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from bayesjudge.model import Data, Model
 from bayesjudge.simulation.calibration.replicates import Simulator
 from bayesjudge.simulation.intervals.coverage import Cell
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def prior_cell(model: Model, data: Data, *, value: float = 1.0) -> Cell:

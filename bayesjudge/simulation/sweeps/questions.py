@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,14 +27,10 @@ from bayesjudge.baselines.reliability import score_baselines, trial_baselines
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import POPULATIONS, Estimates
 from bayesjudge.inference import Hmc
-from bayesjudge.model import find_model
+from bayesjudge.model import Data, Model, find_model
 from bayesjudge.options import AccuracyOptions, EloOptions, QuestionOptions, ReliabilityOptions
 from bayesjudge.simulation import Cell, prior_cell
 from bayesjudge.simulation.sweeps import prior_worlds, worlds
-
-if TYPE_CHECKING:
-    from bayesjudge.model import Data, Model
-
 
 #: Small steps: with two models the spread of the judge's errors is a funnel, see benchmarks/simulation.py.
 _CAREFUL = {"engine": Hmc(draws=500, tune=500, target_accept=0.99)}
