@@ -16,11 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.models.repeated_trials.choice_posterior import ChoicePosterior
-from bayesjudge.models.repeated_trials.choices import Choices, probabilities
+from bayesjudge.models.repeated_trials.choices import Array, Choices, Codes, probabilities
 from bayesjudge.models.repeated_trials.verdict_draws import dirichlet
-
-type Array = NDArray[np.float64]
-type Codes = NDArray[np.int64]
 
 #: Largest K all of whose arrangements are looked at; of more options, about so many arrangements.
 _ALL, _ABOUT = 4, 48

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -10,11 +10,8 @@ import pytensor.tensor as pt
 
 from bayesjudge.models.repeated_trials.choices import Choices, contrasts
 
-if TYPE_CHECKING:
-    from pymc.model import Model
 
-
-def choices_pymc(data: Choices) -> Model:
+def choices_pymc(data: Choices) -> pm.Model:
     """The joint density of what items share and of their own values (I, K − 1), (I,)."""
     prior, size = data.prior, data.size
     with pm.Model() as model:

@@ -17,10 +17,8 @@ from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.maths.majority import trials_label
 from bayesjudge.models.repeated_trials.choice_draws import ChoiceDraws, choice_draws
 from bayesjudge.models.repeated_trials.choice_posterior import ChoicePosterior, sample
-from bayesjudge.models.repeated_trials.choices import ChoicePrior, Choices
+from bayesjudge.models.repeated_trials.choices import Array, ChoicePrior, Choices
 from bayesjudge.models.repeated_trials.results import quantile_rows
-
-type Array = NDArray[np.float64]
 
 #: Method name in tables.
 METHOD = "bayes:repeated_trials[options]"

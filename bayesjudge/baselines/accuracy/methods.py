@@ -135,12 +135,7 @@ def choose(
     """Check method names; None means all, without the bootstrap ones when there are no replicates.
 
     For ``population="items"`` all means `ITEMS_METHODS`; for labels drawn with unequal probabilities
-    (``weighted``) `WEIGHTED_METHODS`.
-
-    Raises
-    ------
-    UsageError
-        A name that is not in `METHODS`, or not one for the population; a bootstrap method with no replicates.
+    (``weighted``) `WEIGHTED_METHODS`. Other names are refused, and bootstrap methods with no replicates.
     """
     if weighted and population == "items":
         raise UsageError(

@@ -130,8 +130,6 @@ def _shared_items(evidence: Evidence) -> Array:
 def lang_reiczigel(p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float) -> tuple[Array, Array]:
     """Adjusted limits of a prevalence under estimated sensitivity and specificity, clipped to [0, 1].
 
-    References
-    ----------
     Lang & Reiczigel 2014, Preventive Veterinary Medicine 113; as used by Lee et al. 2026, arXiv 2511.21140.
     """
     p, n = (n * p + z * z / 2.0) / (n + z * z), n + z * z

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.baselines.common.bootstrap import draw_counts
 from bayesjudge.baselines.common.columns import Column
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.reliability.means import bootstrap_column
 from bayesjudge.baselines.reliability.outcomes import Outcomes, majority
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.agreement import cohen_kappa, folded, gwet_ac1, half_turned, raw_agreement
-
-type Array = NDArray[np.float64]
 
 #: Scales of `krippendorff_alpha`.
 METRICS = ("nominal", "ordinal", "interval", "ratio")
@@ -33,12 +32,7 @@ _ALIKE = "both judges have one and the same majority on every item: chance would
 def krippendorff_alpha(
     ratings: ArrayLike, *, metric: Literal["nominal", "ordinal", "interval", "ratio"] = "nominal"
 ) -> float:
-    """Krippendorff's α of any number of judges.
-
-    References
-    ----------
-    Krippendorff 2019, Content Analysis, 4th edition, chapter 12.
-    """
+    """Krippendorff's α of any number of judges (2019, Content Analysis, 4th edition, chapter 12)."""
     if metric not in METRICS:
         raise UsageError(f"no metric {metric!r}; there are {', '.join(METRICS)}")
     ratings = np.asarray(ratings, dtype=np.float64)

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.moments import ratio
+from bayesjudge.baselines.common.bootstrap import Counts
+from bayesjudge.baselines.common.moments import Array, ratio
 from bayesjudge.baselines.reliability.means import ItemMean, mean_rows, resampled_means
 from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority
 from bayesjudge.counts.arrays import sums_within
@@ -19,9 +20,6 @@ from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.estimates import Estimates
 from bayesjudge.maths.majority import NEVER_DIFFER, never_differ, trials_label
-
-type Array = NDArray[np.float64]
-type Counts = NDArray[np.int64]
 
 #: Why the slots say nothing.
 UNRECORDED = "neither the order of the options nor the chosen slot was recorded: what slots add is not identified"

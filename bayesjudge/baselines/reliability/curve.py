@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.bootstrap import Counts
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.reliability.means import bootstrap_column, estimand_rows
 from bayesjudge.errors import UsageError
 
-type Counts = NDArray[np.int64]
-type Array = NDArray[np.float64]
 #: Largest K where an item has more trials than that: beyond, only time is spent.
 LARGEST = 200
 

@@ -17,9 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely
-
-type Array = NDArray[np.float64]
 
 #: Logarithms of s at which every item is taken to be certain, and all to be the same.
 LOG_LOW, LOG_HIGH = -9.0, 12.0

@@ -55,8 +55,6 @@ def from_sums(mean: ArrayLike, squares: ArrayLike, columns: ArrayLike) -> MeanSq
 def icc(squares: MeanSquares, form: str = "ICC(2,1)", *, prob: float = 0.95) -> tuple[float, float, float]:
     """One intraclass correlation with its F-interval.
 
-    References
-    ----------
     Shrout & Fleiss 1979, Psychological Bulletin 86; McGraw & Wong 1996, Psychological Methods 1.
     """
     if form not in FORMS:

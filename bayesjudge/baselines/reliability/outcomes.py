@@ -13,14 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.moments import ratio
+from bayesjudge.baselines.common.bootstrap import Counts
+from bayesjudge.baselines.common.moments import Array, ratio
 from bayesjudge.baselines.reliability.means import item_means
 from bayesjudge.counts.arrays import sums_within
 from bayesjudge.counts.conditions import Condition, group_names
 from bayesjudge.counts.trials import TrialCounts
-
-type Counts = NDArray[np.int64]
-type Array = NDArray[np.float64]
 
 #: Why position is not reported.
 UNRECORDED = "the order of presentation was not recorded: position bias is not identified"
