@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.memory import IbisTable, fetch, fetch_number, in_memory
+from bayesjudge.counts.memory import GivenTable, IbisTable, fetch, fetch_number, in_memory
 from bayesjudge.counts.rows import is_nan, require_names
 from bayesjudge.errors import InputError, Problem, require_judges
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import require_columns
 from bayesjudge.tables.repeat_rows import Layout, question_warning
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: Stand-ins for a condition that was not recorded: databases do not join or sort what is missing.
 _NO_PROMPT, _NO_TEMPERATURE = "", -1e300
@@ -69,7 +65,7 @@ class EventRows:
         return frame.assign(**named)
 
 
-def event_rows(source: Trials | Scores | ir.Table, layout: Layout) -> EventRows:
+def event_rows(source: Trials | Scores | GivenTable, layout: Layout) -> EventRows:
     """Rows of a validated table, or of an Ibis expression with its columns on any backend."""
     return _of_frame(source, layout) if isinstance(source, (Trials, Scores)) else _of_ibis(source, layout)
 

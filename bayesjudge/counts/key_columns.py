@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.memory import GivenTable, IbisTable, fetch
 from bayesjudge.counts.rows import UNLABELLED, Cells
 from bayesjudge.errors import InputError, Problem, UsageError, did_you_mean
 from bayesjudge.tables import Verdicts
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 
 def columns_by(
@@ -58,7 +55,7 @@ def columns_by(
     return first
 
 
-def answer_rows(verdicts: Verdicts | ir.Table, cells: Cells, columns: Sequence[str]) -> pd.DataFrame:
+def answer_rows(verdicts: Verdicts | GivenTable, cells: Cells, columns: Sequence[str]) -> pd.DataFrame:
     """One row for each judge of an answer, ordered by judge, system and item.
 
     Columns ``judge, item, system, runs, positives, label`` (-1: none), ``cluster`` and ``probability`` where there are
@@ -74,7 +71,7 @@ def answer_rows(verdicts: Verdicts | ir.Table, cells: Cells, columns: Sequence[s
     return frame.merge(columns_of_answers(verdicts, columns), on=["item", "system"], how="left", validate="m:1")
 
 
-def columns_of_answers(verdicts: Verdicts | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
+def columns_of_answers(verdicts: Verdicts | GivenTable, columns: Sequence[str]) -> pd.DataFrame:
     """One row an answer: item, system and the columns, each of which has one value for an answer or none."""
     table = verdicts.frame if isinstance(verdicts, Verdicts) else verdicts
     return columns_by(table, {"item": "item", "system": "model"}, columns, of="answer (item and model)")

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.memory import GivenTable, IbisTable, fetch
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import distinct_values
 from bayesjudge.tables.verdict_rows import IDS
 from bayesjudge.tables.words import read_number
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: Categories of a column past which it is text and not a category.
 MOST_LEVELS = 50
@@ -25,7 +21,7 @@ ANSWER = ("judge", "item", "model", "verdict", "label", "unit")
 _CELL = list(ANSWER[:3])
 
 
-def labelled_answers(verdicts: Verdicts | ir.Table, *, clusters: Sequence[str] = ()) -> pd.DataFrame:
+def labelled_answers(verdicts: Verdicts | GivenTable, *, clusters: Sequence[str] = ()) -> pd.DataFrame:
     """One row for each judge of a labelled answer.
 
     Columns ``judge, item, model``, ``verdict`` (mean of its runs), ``label``, ``unit`` (of answers that belong
@@ -46,7 +42,7 @@ def labelled_answers(verdicts: Verdicts | ir.Table, *, clusters: Sequence[str] =
     return found.assign(unit=unit)
 
 
-def _rows(verdicts: Verdicts | ir.Table, clusters: Sequence[str]) -> pd.DataFrame:
+def _rows(verdicts: Verdicts | GivenTable, clusters: Sequence[str]) -> pd.DataFrame:
     """Rows with a verdict on answers that have a label, also where it stands on another row of the answer."""
     if isinstance(verdicts, Verdicts):
         frame = verdicts.frame

@@ -14,11 +14,14 @@ import pandas as pd
 
 if TYPE_CHECKING:
     import duckdb
+    import ibis.expr.types as ir
     import pyarrow as pa
 
 
 #: Ibis tables and columns get most of their methods when they are made, which type checkers do not see.
 type IbisTable = Any
+#: A table of Ibis as users give it, on any backend.
+type GivenTable = ir.Table
 #: Expressions whose SQL is kept.
 _MOST_KEPT = 1000
 _sql: dict[Any, str] = {}

@@ -9,22 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.key_columns import columns_of_answers
-from bayesjudge.counts.memory import fetch
+from bayesjudge.counts.memory import GivenTable, fetch
 from bayesjudge.counts.rows import Cells, coded, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.verdict_rows import NAMES
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: Who gave a label that stands in the verdict table itself, where other labels name their annotators.
 UNNAMED = "(label column)"
@@ -103,7 +99,7 @@ class PanelVotes:
 
 
 def panel_votes(
-    verdicts: Verdicts | ir.Table,
+    verdicts: Verdicts | GivenTable,
     *,
     group_by: str | None = None,
     cluster: str | Sequence[str] | None = None,
@@ -148,7 +144,7 @@ def panel_votes(
 
 
 def _columns(
-    verdicts: Verdicts | ir.Table, columns: Sequence[str], frame: pd.DataFrame, place: tuple[Any, Any]
+    verdicts: Verdicts | GivenTable, columns: Sequence[str], frame: pd.DataFrame, place: tuple[Any, Any]
 ) -> pd.DataFrame:
     """The columns of every row, indexed by its codes."""
     keys = frame[["item", "model"]].rename(columns={"model": "system"})
@@ -207,7 +203,7 @@ def _of_items(
     return codes
 
 
-def _scores(verdicts: Verdicts | ir.Table, score: str, items: pd.Index[Any], cells: Cells) -> NDArray[np.float64]:
+def _scores(verdicts: Verdicts | GivenTable, score: str, items: pd.Index[Any], cells: Cells) -> NDArray[np.float64]:
     """Mean score of each judge on each answer; rows without a score count as no vote."""
     import ibis
 

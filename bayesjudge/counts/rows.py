@@ -9,21 +9,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from bayesjudge.counts.memory import IbisTable, cached, fetch, fetch_number, in_memory
+from bayesjudge.counts.memory import GivenTable, IbisTable, cached, fetch, fetch_number, in_memory
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import UNKNOWN, code_names, names_in
 from bayesjudge.tables.columns import require_columns, require_table
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    from numpy.typing import NDArray
-
 
 #: Name of the one group where no column splits the items, or battles, and of those whose group is missing.
 ALL, NO_GROUP = "all", "(missing)"
@@ -51,7 +47,7 @@ class Cells:
     warnings: tuple[str, ...]
 
 
-def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, cluster: str | Sequence[str] | None) -> Cells:
+def make_cells(verdicts: Verdicts | GivenTable, *, group: str | None, cluster: str | Sequence[str] | None) -> Cells:
     """Collapse rows to cells; see `bayesjudge.counts.count_verdicts` for what is refused."""
     clusters = [cluster] if isinstance(cluster, str) else list(cluster or ())
     rows, dropped, warnings = _rows(verdicts, group, clusters)
@@ -83,7 +79,7 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, cluster: str
 
 
 def _rows(
-    verdicts: Verdicts | ir.Table, group: str | None, clusters: Sequence[str]
+    verdicts: Verdicts | GivenTable, group: str | None, clusters: Sequence[str]
 ) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
     require_table(verdicts, Verdicts)
     columns = verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns

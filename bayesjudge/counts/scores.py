@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,15 +27,11 @@ from bayesjudge.counts.conditions import (
     require_rows,
 )
 from bayesjudge.counts.key_columns import columns_by
-from bayesjudge.counts.memory import IbisTable, cached, fetch
+from bayesjudge.counts.memory import GivenTable, IbisTable, cached, fetch
 from bayesjudge.counts.rows import coded, require_names
 from bayesjudge.tables import Scores
 from bayesjudge.tables.columns import require_table
 from bayesjudge.tables.scores import SCORES
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: Most distinct scores that are counted one by one; more are taken for a continuous scale.
 MOST_LEVELS = 21
@@ -131,7 +127,7 @@ class ScoreCounts:
 type _Names = dict[str, tuple[Any, ...]]
 
 
-def count_scores(scores: Scores | ir.Table, *, columns: Sequence[str] | None = None) -> ScoreCounts:
+def count_scores(scores: Scores | GivenTable, *, columns: Sequence[str] | None = None) -> ScoreCounts:
     """Moments of repeated scores, in three passes where the data lives.
 
     columns: What formulas name: columns of responses.
@@ -162,7 +158,7 @@ def count_scores(scores: Scores | ir.Table, *, columns: Sequence[str] | None = N
     )
 
 
-def _columns(scores: Scores | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
+def _columns(scores: Scores | GivenTable, columns: Sequence[str]) -> pd.DataFrame:
     """One row a response."""
     import ibis
 

@@ -8,24 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.conditions import RepeatCounts, coded_events, event_rows, require_rows
 from bayesjudge.counts.key_columns import columns_by
-from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.memory import GivenTable, IbisTable, fetch
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Trials
 from bayesjudge.tables.columns import require_table
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.words import OUTCOME, OUTCOMES
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    import pandas as pd
-
 
 _SIGNS = {"ab": 1, "ba": -1, "": 0}
 
@@ -63,7 +59,7 @@ class TrialCounts(RepeatCounts):
         return replace(kept, dropped={**kept.dropped, "item that each judge judged once": once})
 
 
-def count_trials(trials: Trials | ir.Table, *, columns: Sequence[str] | None = None) -> TrialCounts:
+def count_trials(trials: Trials | GivenTable, *, columns: Sequence[str] | None = None) -> TrialCounts:
     """Count outcomes in one pass where the data lives.
 
     trials: A validated table, or an Ibis expression with the columns of `Trials` on any backend; outcomes must be
@@ -96,7 +92,7 @@ def count_trials(trials: Trials | ir.Table, *, columns: Sequence[str] | None = N
     )
 
 
-def _columns(trials: Trials | ir.Table, columns: Sequence[str]) -> pd.DataFrame:
+def _columns(trials: Trials | GivenTable, columns: Sequence[str]) -> pd.DataFrame:
     """One row an item; of X that is not there, X_a and X_b."""
     table = trials.frame if isinstance(trials, Trials) else trials
     sided = [name for name in columns if name not in table.columns and {f"{name}_a", f"{name}_b"} <= {*table.columns}]

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.key_columns import answer_rows
-from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.memory import GivenTable, IbisTable, fetch
 from bayesjudge.counts.rows import UNLABELLED, Cells, coded, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Verdicts
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -161,7 +158,7 @@ class VerdictCounts:
 
 
 def count_verdicts(
-    verdicts: Verdicts | ir.Table,
+    verdicts: Verdicts | GivenTable,
     *,
     group: str | None = None,
     cluster: str | Sequence[str] | None = None,

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
-from bayesjudge.counts.memory import IbisTable, cached, fetch, fetch_number, in_memory
+from bayesjudge.counts.memory import GivenTable, IbisTable, cached, fetch, fetch_number, in_memory
 from bayesjudge.counts.rows import ALL, NO_GROUP, code_in, is_nan, require_names, texts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 from bayesjudge.tables.columns import require_columns
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: Gaps are distinguished to this many digits: means of the same scores in another order are the same gap.
 _DIGITS = 9
@@ -66,7 +62,7 @@ class BattleCells:
 
 
 def make_battle_cells(
-    battles: Battles | ir.Table,
+    battles: Battles | GivenTable,
     *,
     group: str | None,
     lengths: bool,
@@ -208,7 +204,7 @@ def _distinct(names: pd.DataFrame, *columns: str) -> tuple[str, ...]:
 
 
 def battle_events(
-    battles: Battles | ir.Table, group: str | None, lengths: bool, covariates: Sequence[str], clusters: Sequence[str]
+    battles: Battles | GivenTable, group: str | None, lengths: bool, covariates: Sequence[str], clusters: Sequence[str]
 ) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
     """Usable rows in the columns that battles are made of, how many were dropped by reason, and warnings."""
     columns = battles.frame.columns if isinstance(battles, Battles) else battles.columns

@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bayesjudge.counts.memory import fetch_number
+import pandas as pd
+
+from bayesjudge.counts.memory import GivenTable, IbisTable, fetch_number
 from bayesjudge.counts.rows import texts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Battles
 from bayesjudge.tables.columns import require_table
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    import pandas as pd
-
-    from bayesjudge.counts.memory import IbisTable
-
 
 #: Names of columns that hold the prompt, the first one that is there and repeats.
 PROMPTS = ("prompt", "prompt_id", "question_id", "instruction_id", "conversation")
@@ -31,7 +26,7 @@ ITEM, NONE = "item", "none"
 _ALONE = "\x1f"
 
 
-def cluster_columns(battles: Battles | ir.Table, asked: str | Sequence[str] | None) -> tuple[str, ...]:
+def cluster_columns(battles: Battles | GivenTable, asked: str | Sequence[str] | None) -> tuple[str, ...]:
     """Columns whose values are clusters: those asked for, else the prompt where it repeats, else the item.
 
     asked: Names of columns; ``"none"`` takes battles as independent.
@@ -58,7 +53,7 @@ def cluster_columns(battles: Battles | ir.Table, asked: str | Sequence[str] | No
     return names
 
 
-def _prompt(battles: Battles | ir.Table, columns: Sequence[str]) -> str | None:
+def _prompt(battles: Battles | GivenTable, columns: Sequence[str]) -> str | None:
     """The first column that names prompts which come back in other battles."""
     named = {re.sub(r"\W+", "_", name.strip()).casefold(): name for name in columns}
     for name in (named[key] for key in PROMPTS if key in named):
@@ -68,7 +63,7 @@ def _prompt(battles: Battles | ir.Table, columns: Sequence[str]) -> str | None:
     return None
 
 
-def _distinct(battles: Battles | ir.Table, name: str) -> int:
+def _distinct(battles: Battles | GivenTable, name: str) -> int:
     """Number of distinct names; 0 in a column of lists or other things that are no names."""
     if not isinstance(battles, Battles):
         kind = battles[name].type()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,16 +22,12 @@ from bayesjudge.counts.battles.cluster_columns import cluster_columns
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, battle_clusters, single_battles
 from bayesjudge.counts.battles.covariates import covariate_keys
 from bayesjudge.counts.battles.patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
-from bayesjudge.counts.memory import IbisTable, fetch
+from bayesjudge.counts.memory import GivenTable, IbisTable, fetch
 from bayesjudge.counts.rows import coded
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.maths.bradley_terry import spectral_gap
 from bayesjudge.maths.comparison_graph import comparison_graph
 from bayesjudge.tables import Battles
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: Spectral gap of the pairs that met under which few link the models. Where neighbours met, strengths that pool were
 #: then covered .13 to .91 of the time, those that do not .92 to .97 (the card of `bradley_terry`, "Few pairs").
@@ -188,7 +184,7 @@ def _recoded(rows: JudgedBattles, recode: Ints) -> JudgedBattles:
 
 
 def count_battles(
-    battles: Battles | ir.Table,
+    battles: Battles | GivenTable,
     *,
     group: str | None = None,
     lengths: bool = True,
