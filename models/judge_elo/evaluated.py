@@ -26,8 +26,10 @@ _LARGEST = 4_000_000
 def evaluated(sites: Mapping[str, Floats], data: Data, priors: Priors, *, rng: np.random.Generator) -> Evaluated:
     """At sites' values (S, ...)."""
     marginal = Marginal.of_data(data)
-    partial = sites.get("deviation_partial", np.zeros((len(sites["spread"]), 0)))
-    scales = joint_scale(np, sites["spread"], sites["slope"], sites["deviation_spread"], partial)
+    draws = len(sites["spread"])
+    partial = sites.get("deviation_partial", np.zeros((draws, 0)))
+    shared = sites.get("deviation_shared", np.zeros(draws))
+    scales = joint_scale(np, sites["spread"], sites["slope"], sites["deviation_spread"], partial, shared)
     step = max(1, _LARGEST // len(marginal.y) ** 2)
     found = [_part(marginal, scales[k : k + step], rng) for k in range(0, len(scales), step)]
     replicated, log_likelihood = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -52,4 +54,6 @@ def _log_prior(sites: Mapping[str, Floats], priors: Priors, judges: int) -> dict
     if "deviation_partial" in sites:
         shapes = np.array([shape for *_, shape in vine_shapes(judges)])
         found["deviation_partial"] = beta.logpdf(sites["deviation_partial"], shapes, shapes)
+    if "deviation_shared" in sites:
+        found["deviation_shared"] = np.zeros(len(sites["deviation_shared"]))
     return found

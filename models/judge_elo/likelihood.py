@@ -12,7 +12,7 @@ from numpyro import distributions as dist
 
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import Data
-from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
+from bayesjudge.models.judge_elo.scales import LEAST_SHARING, joint_scale, vine_shapes
 from bayesjudge.priors import InUse
 
 
@@ -23,7 +23,7 @@ def numpyro_model(data: Data, prior: InUse) -> None:
     with numpyro.plate("judge", judges, dim=-1):
         slope = numpyro.sample("slope", prior.numpyro("slope"))
         deviation = numpyro.sample("deviation_spread", prior.numpyro("deviation_spread", per=PER_LOGIT))
-    scale = joint_scale(jnp, tau, slope, deviation, _partial(judges))
+    scale = joint_scale(jnp, tau, slope, deviation, *_correlations(judges))
     # Padding has no design; with this variance the density of its zeros is 1.
     noise = jnp.where(data["present"] > 0, 1.0, 1 / (2 * jnp.pi))
     covariance = jnp.tensordot(scale.reshape(-1) @ _above(judges + 1), data["gram"], axes=1) + data["known"]
@@ -40,12 +40,15 @@ def _above(raters: int) -> Any:
     return np.eye(raters**2)[:, one * raters + two]
 
 
-def _partial(judges: int) -> Any:
+def _correlations(judges: int) -> tuple[Any, Any]:
+    """Partial correlations of deviations, and the correlation that all judges share."""
     if judges == 1:
-        return jnp.zeros(0)
+        return jnp.zeros(0), jnp.zeros(())
     shapes = jnp.array([shape for *_, shape in vine_shapes(judges)])
     with numpyro.plate("judge_pair", len(shapes), dim=-1):
-        return numpyro.sample("deviation_partial", dist.Beta(shapes, shapes))
+        partial = numpyro.sample("deviation_partial", dist.Beta(shapes, shapes))
+    shared = numpyro.sample("deviation_shared", dist.Uniform(0, 1)) if judges >= LEAST_SHARING else jnp.zeros(())
+    return partial, shared
 
 
 class Observation(dist.MultivariateNormal):  # type: ignore[misc] # NumPyro has no types

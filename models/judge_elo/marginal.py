@@ -18,7 +18,7 @@ from scipy.special import expit
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.definite import nearest_definite
 from bayesjudge.model import Data
-from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
+from bayesjudge.models.judge_elo.scales import LEAST_SHARING, joint_scale, vine_shapes
 from bayesjudge.priors import Prior
 
 type Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ type Priors = Mapping[str, Prior]
 
 def log_prior(priors: Priors, u: Floats, judges: int) -> Floats:
     """Of unconstrained hyperparameters (..., d), with the Jacobians of logarithms and logits."""
-    spread, slope, deviation, partial = unpacked(u, judges)
+    spread, slope, deviation, partial, shared = unpacked(u, judges)
     shapes = np.array([shape for *_, shape in vine_shapes(judges)])
     return np.asarray(
         priors["strength"].log_density(PER_LOGIT * spread)
@@ -40,6 +40,7 @@ def log_prior(priors: Priors, u: Floats, judges: int) -> Floats:
         + priors["slope"].log_density(slope).sum(axis=-1)
         + (priors["deviation_spread"].log_density(PER_LOGIT * deviation) + np.log(deviation)).sum(axis=-1)
         + (shapes * (np.log(partial) + np.log1p(-partial))).sum(axis=-1)
+        + (np.log(shared) + np.log1p(-shared) if judges >= LEAST_SHARING else 0.0)
     )
 
 
@@ -131,16 +132,19 @@ def combined(parts: Floats, scale: Floats) -> Floats:
     return np.asarray(found.reshape(*scale.shape[:-2], *parts.shape[1:]))
 
 
-def unpacked(u: Any, judges: int) -> tuple[Any, Any, Any, Any]:
-    """τ (...), a (..., J), s (..., J) and partial correlations (..., J(J − 1)/2) of unconstrained values."""
-    spread, slope, deviation, partial = np.split(u, [1, 1 + judges, 1 + 2 * judges], axis=-1)
-    return np.exp(spread[..., 0]), slope, np.exp(deviation), expit(partial)
+def unpacked(u: Any, judges: int) -> tuple[Any, Any, Any, Any, Any]:
+    """τ (...), a (..., J), s (..., J), partial correlations (..., J(J − 1)/2) and ρ (...) of unconstrained values."""
+    each = [1 + judges, 1 + 2 * judges, 1 + 2 * judges + len(vine_shapes(judges))]
+    spread, slope, deviation, partial, shared = np.split(u, [1, *each], axis=-1)
+    rho = expit(shared[..., 0]) if judges >= LEAST_SHARING else np.zeros(np.shape(u)[:-1])
+    return np.exp(spread[..., 0]), slope, np.exp(deviation), expit(partial), rho
 
 
 def start(judges: int) -> Floats:
     """Hyperparameters in the middle of their priors."""
-    pairs = judges * (judges - 1) // 2
-    return np.concatenate([[-0.5], np.full(judges, 0.8), np.full(judges, np.log(0.3)), np.full(pairs, 0.3)])
+    pairs, shared = len(vine_shapes(judges)), int(judges >= LEAST_SHARING)
+    each = np.full(judges, 0.8), np.full(judges, np.log(0.3)), np.full(pairs, 0.3), np.zeros(shared)
+    return np.concatenate([[-0.5], *each])
 
 
 def find_mode(marginal: Marginal, priors: Priors) -> Mode:

@@ -5,15 +5,17 @@ For models i with strengths θ_i, people, and judges j (METHODS 4.8)::
     τ ~ Rayleigh(1),  θ_i ~ N(0, τ²), centred         what people prefer, in logits
     a_j ~ N(1, 1)                                     slope: how strongly judge j feels it
     (δ_1i, ..., δ_Ji) ~ N(0, diag(s) R diag(s))       the judges' own deviations, for each model
-    s_j ~ HalfNormal(0.5),  R ~ LKJ(1)                which judges may share
+    s_j ~ HalfNormal(0.5)
+    R = ρ + (1 − ρ) LKJ(1)                            what judges share: all by ρ, and pairs by an LKJ matrix
+    ρ ~ U(0, 1) of four judges or more, else 0
     η_ji = a_j θ_i + δ_ji + κ_j f_ji                  f: of the judge's own family, κ ~ N(0, 1)
     (θ̂, η̂_1, ..., η̂_J) ~ N((θ, η_1, ..., η_J), V)    strengths by votes and by verdicts, errors joint
 
 θ̂ and η̂ are Bradley–Terry strengths of votes and of verdicts, or soft targets, with each judge's effects of
 order and length next to them; V knows which battles and prompts raters share. Strengths, deviations and effects
-are integrated out: τ, a, s and R are sampled, the others drawn from their exact conditional (`strengths`).
-Deviations are what no number of battles removes, and judges with equal deviations do not count as independent
-witnesses.
+are integrated out: τ, a, s, ρ and the LKJ matrix are sampled, the others drawn from their exact conditional
+(`strengths`). Deviations are what no number of battles removes, and judges with equal deviations do not count as
+independent witnesses.
 """
 
 from __future__ import annotations

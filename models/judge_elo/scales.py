@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+#: Judges from which all of them may share deviations. A prior LKJ(1) is uniform on the correlation of two judges, and
+#: nearly so of three; of more it draws correlations to 0, where theirs are positive, and counts them as independent
+#: witnesses: 95 % intervals of four judges and five models were covered .81 of the time.
+LEAST_SHARING = 4
+
 
 def vine_shapes(judges: int) -> list[tuple[int, int, float]]:
     """Row, column and Beta shape of each canonical partial correlation of an LKJ(1) matrix.
@@ -31,13 +36,24 @@ def correlation_root(xp: Any, partial: Any, judges: int) -> Any:
     return xp.stack(rows, axis=-2)
 
 
-def joint_scale(xp: Any, spread: Any, slope: Any, deviation_spread: Any, partial: Any) -> Any:
-    """Covariance (..., R, R) of one model's ``(θ_i, η_1i, ..., η_Ji)``: ``η_j = a_j θ + δ_j``.
+def correlations(xp: Any, judges: int, partial: Any, shared: Any) -> Any:
+    """Correlations (..., J, J) of deviations: ``ρ + (1 − ρ) L L'``, with ρ ``shared`` (...) by all judges.
 
     xp: ``numpy`` or ``jax.numpy``.
     """
-    root = deviation_spread[..., None] * correlation_root(xp, partial, slope.shape[-1])
-    deviations = root @ xp.swapaxes(root, -1, -2)
+    root = correlation_root(xp, partial, judges)
+    rho = shared[..., None, None]
+    return rho + (1 - rho) * (root @ xp.swapaxes(root, -1, -2))
+
+
+def joint_scale(xp: Any, spread: Any, slope: Any, deviation_spread: Any, *correlated: Any) -> Any:
+    """Covariance (..., R, R) of one model's ``(θ_i, η_1i, ..., η_Ji)``: ``η_j = a_j θ + δ_j``.
+
+    xp: ``numpy`` or ``jax.numpy``.
+    correlated: Of `correlations`, ``partial`` and ``shared``.
+    """
+    both = deviation_spread[..., :, None] * deviation_spread[..., None, :]
+    deviations = both * correlations(xp, slope.shape[-1], *correlated)
     zero = xp.zeros_like(deviations[..., :1])
     deviations = xp.concatenate([zero, deviations], axis=-1)
     deviations = xp.concatenate([xp.zeros_like(deviations[..., :1, :]), deviations], axis=-2)

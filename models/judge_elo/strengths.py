@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.model import Data
 from bayesjudge.models.judge_elo.marginal import Marginal
-from bayesjudge.models.judge_elo.scales import correlation_root, joint_scale
+from bayesjudge.models.judge_elo.scales import correlations, joint_scale
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,14 +71,20 @@ def _scales(posterior: xr.Dataset) -> tuple[tuple[int, int], Floats]:
     slope, deviation = (
         posterior[name].transpose("chain", "draw", "judge").to_numpy() for name in ("slope", "deviation_spread")
     )
-    scale = joint_scale(np, spread, slope, deviation, _partial(posterior))
+    scale = joint_scale(np, spread, slope, deviation, *_correlated(posterior))
     return spread.shape, scale.reshape(-1, *scale.shape[2:])
 
 
-def _partial(posterior: xr.Dataset) -> Floats:
-    if "deviation_partial" not in posterior:
-        return np.zeros((posterior.sizes["chain"], posterior.sizes["draw"], 0))
-    return np.asarray(posterior["deviation_partial"].transpose("chain", "draw", "judge_pair").to_numpy())
+def _correlated(posterior: xr.Dataset) -> tuple[Floats, Floats]:
+    """Partial correlations of deviations, and the correlation that all judges share."""
+    sizes = posterior.sizes["chain"], posterior.sizes["draw"]
+    found = np.zeros((*sizes, 0)), np.zeros(sizes)
+    names = {"deviation_partial": ("chain", "draw", "judge_pair"), "deviation_shared": ("chain", "draw")}
+    pairs, shared = (
+        posterior[name].transpose(*dims).to_numpy() if name in posterior else none
+        for (name, dims), none in zip(names.items(), found, strict=True)
+    )
+    return pairs, shared
 
 
 def _drawn(marginal: Marginal, scales: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -109,9 +115,8 @@ def simulated(marginal: Marginal, scales: Floats, rng: np.random.Generator) -> t
 
 def deviation_correlations(posterior: xr.Dataset) -> xr.DataArray:
     """Draws of the correlation of two judges' deviations, dims ``chain, draw, judge_pair``."""
-    root = correlation_root(np, _partial(posterior), posterior.sizes["judge"])
-    matrix = root @ np.swapaxes(root, -1, -2)
-    first, second = np.triu_indices(root.shape[-1], 1)
+    matrix = correlations(np, posterior.sizes["judge"], *_correlated(posterior))
+    first, second = np.triu_indices(matrix.shape[-1], 1)
     draws = posterior["deviation_partial"].transpose("chain", "draw", "judge_pair")
     found: xr.DataArray = draws.copy(data=matrix[..., first, second])
     return found

@@ -73,6 +73,7 @@ def test_replicated_observations_have_the_covariance_of_the_marginal() -> None:
     model, draws = JudgeElo(), 4000
     data = data_of(model, 2)
     at = {"spread": 0.6, "slope": [0.9, 1.2], "deviation_spread": [0.2, 0.3], "deviation_partial": [0.7]}
+    at["deviation_shared"] = 0.4
     values = {name: np.broadcast_to(value, (draws, *np.shape(value))) for name, value in at.items()}
     y = model.evaluated(values, data, rng=np.random.default_rng(1)).replicated["y"]
     covariance = Marginal.of_data(data).covariance(joint_scale(np, *map(np.asarray, at.values())))

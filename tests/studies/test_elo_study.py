@@ -291,6 +291,15 @@ def test_models_that_the_prior_draws_together_are_named() -> None:
     assert "most for a, -70" in found
 
 
+@pytest.mark.parametrize(("judges", "said"), [(2, False), (3, True)])
+def test_several_judges_of_few_models_are_warned_of(judges: int, said: bool) -> None:
+    log = simulate_battles(
+        seed=1, design=BattleDesign(strengths=(0.8, 0.4, 0.0, -0.4, -0.8), battles=150, judges=judges)
+    )
+    answer = bj.elo(log.battles, models=["judge_elo"], engine="laplace", draws=100, bootstrap=0)
+    assert any(f"deviations of {judges} judges" in text for text in answer.warnings) is said
+
+
 def test_models_without_votes_are_named() -> None:
     (found,) = warned([], counted(without_votes=("m2",)))
     assert found == "no human vote on m2: their Elo is predicted from the judges"

@@ -28,6 +28,9 @@ CONFLICT = 0.1
 FAIR = (0.4, 0.6)
 #: Verdicts below which a share says too little.
 LEAST_VERDICTS = 50
+#: Judges whose deviations take some models to learn, and models with votes that are then few: 95 % intervals of four
+#: judges and five models are covered .90 of the time (the card of `judge_elo`).
+SEVERAL_JUDGES, FEW_MODELS = 3, 8
 #: Slopes between which a judge's scale is about the human one.
 SAME_SCALE = (0.8, 1.25)
 
@@ -45,6 +48,7 @@ def elo_warnings(
         *_scale(counts),
         *_without_votes(counts),
         *_penalised(estimates),
+        *_few_models(counts, fits),
         *_few_pairs(fits),
         *_drawn_together(estimates),
         *_judges(diagnostics),
@@ -82,11 +86,16 @@ def _without_votes(counts: BattleCounts) -> list[str]:
     """Models that nobody voted on."""
     if not counts.human.votes.sum():
         return []
-    voted = np.unique(np.concatenate([counts.human.first, counts.human.second]))
+    voted = _voted(counts)
     names = [name for m, name in enumerate(counts.models) if m not in voted]
     if not names:
         return []
     return [f"no human vote on {', '.join(names)}: their Elo is predicted from the judges"]
+
+
+def _voted(counts: BattleCounts) -> set[int]:
+    """Codes of models that people voted on."""
+    return {*counts.human.first.tolist(), *counts.human.second.tolist()}
 
 
 def _penalised(estimates: Estimates) -> list[str]:
@@ -98,6 +107,19 @@ def _penalised(estimates: Estimates) -> list[str]:
         f"{f'judge {judge}' if judge else 'people'}: {note}; the Bayesian rows depend on the prior there"
         for judge, note in by.items()
     ]
+
+
+def _few_models(counts: BattleCounts, fits: Mapping[str, Fit]) -> list[str]:
+    """Where several judges' deviations are learned from few models."""
+    joint = [one for one in fits.values() if isinstance(one.model, JudgeElo)]
+    voted, judges = len(_voted(counts)), joint[0].data.size("judge") if joint else 0
+    if judges < SEVERAL_JUDGES or voted >= FEW_MODELS:
+        return []
+    text = (
+        f"how the deviations of {judges} judges vary and correlate is learned from {voted} models with votes: "
+        "intervals of judge_elo may be too narrow; compare those of the votes alone"
+    )
+    return [text]
 
 
 def _few_pairs(fits: Mapping[str, Fit]) -> list[str]:
