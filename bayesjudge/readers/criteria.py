@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.meaning import means_yes
+from bayesjudge.readers.meaning import means_yes, only_decisions
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary, distinct_values, shown
@@ -51,6 +51,7 @@ def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
     people = _one(part, frame.loc[marked & ~judged, "criterion"], label or verdict, "label")
     keep = (judged & _of(frame, verdict)) | (marked & ~judged & _of(frame, people))
     frame = frame[keep].set_axis(places[keep])
+    frame, silent = only_decisions(frame, reading, {"verdict": verdict or "verdict", "label": people or "label"})
     scores = frame["verdict"].where(frame["score"].isna(), frame["score"])
     lost = () if values else unread_scores(scores, verdict or "score", reading)
     frame = frame.assign(
@@ -58,7 +59,7 @@ def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
         label=binary(part.name, frame, "label", reading.of_labels, meaning),
     )
     notes = (f"verdict: criterion {verdict!r} of {part.tool.name}",) if verdict and part.tool else ()
-    return frame, notes + lost
+    return frame, notes + silent + lost
 
 
 def _with_columns(frame: pd.DataFrame, *names: str) -> pd.DataFrame:

@@ -13,18 +13,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.column_names import listed_columns
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
-from bayesjudge.tables.coding import shown
-from bayesjudge.tables.words import read_number
+from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary, distinct_values, shown
+from bayesjudge.tables.words import SENTINELS, UNDECIDED, code_numbers, read_number
 
 #: Values that a message names.
 MOST_NAMED = 5
 #: Values that are compared with what was typed: of replies as long as a page there are as many as rows.
 _MOST_COMPARED = 200
+#: Characters of the longest word that may state that nothing was decided.
+_LONGEST = 40
 
 
 def means_yes(column: pd.Series[Any], values: Collection[str]) -> pd.Series[Any]:
@@ -39,6 +42,95 @@ def means_yes(column: pd.Series[Any], values: Collection[str]) -> pd.Series[Any]
     """
     wanted = _spellings(values)
     return column.map(lambda value: float(_folded(_word(value)) in wanted), na_action="ignore")
+
+
+def decided(column: pd.Series[Any], name: str, values: Collection[str] = ()) -> tuple[pd.Series[Any], tuple[str, ...]]:
+    """A column of verdicts or labels in which values that decide nothing are missing, and what is said of them.
+
+    values: Words that the user says mean yes, which decide; without any, others than numbers and yes and no stay.
+
+    Examples
+    --------
+    >>> column, said = decided(pd.Series(["yes", "no", "unsure", "-1", None]), "x")
+    >>> column.tolist(), said
+    (['yes', 'no', None, None, nan], ("2 of 4 values of 'x' are no decision, count as missing: 'unsure' 1, '-1' 1",))
+    """
+    lost = undecided(column, values)
+    rest = column[~lost]
+    understood = (code_binary(rest) >= MISSING).all() or (code_numbers(rest)[0] >= MISSING).all()
+    if not lost.any() or not (values or understood):
+        return column, ()
+    counts = Counter(map(_word, column[lost]))
+    said = f"{lost.sum()} of {column.notna().sum()} values of {name!r} are no decision, count as missing"
+    return column.astype(object).mask(lost, None), (f"{said}: {_counted(dict(counts.most_common()))}",)
+
+
+def undecided(column: pd.Series[Any], values: Collection[str] = ()) -> NDArray[np.bool_]:
+    """The rows with a word, or a number next to 0 and 1 or to words, that decides nothing where two others do.
+
+    Examples
+    --------
+    >>> undecided(pd.Series(["good", "bad", "can't tell", "-1"])).tolist()
+    [False, False, True, True]
+    """
+    codes, distinct = distinct_values(column)
+    words = list(map(_word, distinct))
+    kinds = dict(zip(words, code_binary(pd.Series(list(distinct), dtype=object)).tolist(), strict=True))
+    wanted, known = _spellings(values), _spellings(UNDECIDED)
+    free = {word for word in kinds if len(word) <= _LONGEST and _folded(word) not in wanted}
+    rest = {word for word, code in kinds.items() if code != MISSING}
+    silent = {word for word in free & rest if kinds[word] == UNKNOWN and _folded(word) in known}
+    # What denies another word, or is part of it, decides too: invalid next to valid, error next to no error.
+    silent -= {word for word in silent if _answers(word, rest - silent)}
+    rest -= silent
+    numbers = {word for word in rest & free if read_number(word) in SENTINELS}
+    if all(_no_number(word) or kinds[word] >= 0 for word in rest - numbers) and _several(rest - numbers, kinds):
+        silent, rest = silent | numbers, rest - numbers
+    lost = [word in silent and _several(rest, kinds) for word in words]
+    return np.array([*lost, False])[codes]
+
+
+def only_decisions(
+    frame: pd.DataFrame, reading: Reading, columns: Mapping[str, str]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The table with verdicts and labels that decide nothing as missing; a threshold decides on numbers.
+
+    columns: Those of labels, and ``verdict``, to the file's names of them.
+    """
+    notes: tuple[str, ...] = ()
+    for ours, theirs in columns.items():
+        values = (reading.criterion if ours == "verdict" else reading.label_criterion)[1]
+        cut = reading.threshold is not None if ours == "verdict" else reading.of_labels is not reading
+        if ours in frame and (values or not cut):
+            found, said = decided(frame[ours], theirs, values)
+            frame, notes = frame.assign(**{ours: found}), notes + said
+    return frame, notes
+
+
+def denies(word: str, others: Collection[str]) -> bool:
+    """Whether a word is the contrary of another, or says not.
+
+    Examples
+    --------
+    >>> denies("not covered", ["fully covered"]), denies("Invalid", ["valid"]), denies("unit", ["valid"])
+    (True, True, False)
+    """
+    says = _folded(word)
+    return says.startswith(("not ", "no ")) or _contrary(says) in set(map(_folded, others)) - {says}
+
+
+def _contrary(word: str) -> str:
+    return re.sub(r"^(not |no |non[ -]?|un|in|im|ir|il|dis|mis)", "", word)
+
+
+def _several(words: Collection[str], kinds: Mapping[str, int]) -> bool:
+    """Whether words are of two kinds, all that mean yes being one, and all that mean no."""
+    return len({kinds[word] if kinds[word] >= 0 else _folded(word) for word in words}) > 1
+
+
+def _answers(word: str, others: Collection[str]) -> bool:
+    says, near = _folded(word), [_folded(one) for one in others if len(one) <= _LONGEST]
+    return _contrary(says) in {*near} - {says} or any(f" {says} " in f" {one} " for one in near)
 
 
 def values_said(
@@ -57,7 +149,8 @@ def values_said(
         name, values = said[option]
         cells = [cell for part in parts for cell in _cells(part, option, name or option, columns or {})]
         if values and cells:
-            counts = Counter(_word(value) for column in cells for value in column.dropna())
+            sure = [decided(column, name or option, values)[0] for column in cells]
+            counts = Counter(_word(value) for column in sure for value in column.dropna())
             found.append(_said(f"--{option}", name or option, values, counts))
     return tuple(found)
 
@@ -116,7 +209,9 @@ def _spellings(values: Collection[str]) -> frozenset[str]:
 
 def _word(value: object) -> str:
     """A value as it is typed: a grade of 2 is 2.0 in a column of numbers that misses some, in a file of text too."""
-    return re.sub(r"(?<=\d)\.0+$", "", f"{value:g}" if isinstance(value, float) else str(value))
+    # Whole numbers of thousands of digits have no decimals.
+    word = hex(value) if isinstance(value, int) and value.bit_length() > 64 else str(value)
+    return re.sub(r"(?<=\d)\.0+$", "", f"{value:g}" if isinstance(value, float) else word)
 
 
 @lru_cache(maxsize=10_000)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.criteria import choice_needed, chosen_rows
+from bayesjudge.readers.meaning import decided
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
@@ -120,7 +121,7 @@ def _single_verdicts(part: Part) -> bool:
     if verdict is None or "model" not in names or {"model_a", "score", "score_a", "order"} & names.keys():
         return False
     values = part.frame[verdict]
-    return isinstance(values, pd.Series) and bool((code_binary(values) >= MISSING).all())
+    return isinstance(values, pd.Series) and bool((code_binary(decided(values, verdict)[0]) >= MISSING).all())
 
 
 def _has_scores(part: Part) -> bool:

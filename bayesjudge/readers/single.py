@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
 from bayesjudge.readers.criteria import MOST_NAMED, MOST_UNREAD, binary, no_threshold
+from bayesjudge.readers.meaning import denies, undecided
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.values import as_words
@@ -110,18 +111,24 @@ def words_offered(
         mine = [problem for problem in problems if problem.column == name and problem.rows]
         if not mine or name not in frame:
             continue
-        counts = as_words(frame[name]).loc[lambda words: words != ""].value_counts()
+        sure = frame.loc[~undecided(frame[name]), name]
+        counts = as_words(sure).loc[lambda words: words != ""].value_counts()
         often, least = counts[:MOST_NAMED], _RARE * counts.sum()
         # Replies are words of their own each; of a few kinds of word some may be replies.
         replies = counts.sum() - often.sum() > MOST_UNREAD * counts.sum()
-        words = sorted(
-            word for word, n in zip(map(str, often.index), often, strict=True) if n >= least and "," not in word
-        )
-        if len(counts) < 2 or replies or not words or (code_binary(frame[name]) >= 0).any():
+        kept = {str(word): int(n) for word, n in often.items() if n >= least and "," not in str(word)}
+        known = dict(zip(kept, code_binary(pd.Series(list(kept), dtype=object)), strict=True))
+        words = sorted((word for word in kept if known[word] < 0), key=lambda word: (denies(word, kept), word))
+        if len(counts) < 2 or replies or not words:
             return None
-        theirs = read_as.get(name, name)
-        options = [f"--{name} {shlex.quote(f'{theirs}={word}')}" for word in words]
-        fix = f"Say which mean yes, others then mean no: {'; '.join(options)}; several by --{name} {theirs}=A,B."
+        theirs, yes = read_as.get(name, name), [word for word in kept if known[word] == 1]
+        ways = [yes] * bool(yes) + [[*yes, word] for word in words]
+        options = [f"--{name} {shlex.quote(f'{theirs}={",".join(way)}')}" for way in ways]
+        offered = [f"{one} ({sum(kept[word] for word in way)} rows)" for one, way in zip(options, ways, strict=True)]
+        fix = f"Say which mean yes, others then mean no: {'; '.join(offered)}; several by --{name} {theirs}=A,B."
+        if len(words) < len(kept):
+            # One word among yes and no may be a mistake: its rows are named.
+            return InputError([replace(one, fix=fix) if one in mine else one for one in problems], options=options)
         others = len(counts) - len(words)
         named = ", ".join(map(repr, words)) + (f" and {others} other{'s' * (others > 1)}" if others else "")
         of_words = replace(mine[0], found=f"words {named}{where}", fix=fix)

@@ -15,7 +15,7 @@ from bayesjudge.readers.conflicts import choose_one, repeats_of_what
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
-from bayesjudge.readers.meaning import values_said
+from bayesjudge.readers.meaning import only_decisions, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
@@ -34,6 +34,9 @@ from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import code_binary
 from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.verdict_rows import NAMES
+
+#: Our columns that hold decisions.
+_SAID = ("verdict", "label")
 
 
 def read_verdicts(
@@ -161,8 +164,10 @@ def _named(
     theirs = one.read_as.get("label", "label")
     scaled: tuple[str, ...] = ()
     if part.tool is None:
+        whole, lost = only_decisions(whole, reading, {name: one.read_as.get(name, name) for name in _SAID})
+        cells, of_people = only_decisions(cells, reading, {name: name for name in people})
         mine = {str(name): cells[name] for name in cells} | ({theirs: whole["label"]} if "label" in whole else {})
-        scaled = on_one_scale({**grades, **mine}, whole.get("verdict"), reading)
+        scaled = lost + of_people + on_one_scale({**grades, **mine}, whole.get("verdict"), reading)
         if "verdict" in whole:
             named_so = one.read_as.get("verdict", "verdict")
             scaled += unread_scores(whole["verdict"], named_so, reading)
@@ -214,6 +219,8 @@ def _read_gold(
             ]
         )
     theirs = mapping.get("label", "label")
+    named, lost = only_decisions(named, reading, {"label": theirs})
+    cells, of_people = only_decisions(cells, reading, {name: name for name in people})
     # Grades with a threshold or values of their own are not for the judge's.
     own = reading.of_labels is not reading or reading.label_criterion[1]
     columns_of_labels: dict[str, Any] = {str(who): cells[who] for who in people} or {theirs: named.get("label")}
@@ -225,7 +232,7 @@ def _read_gold(
     found = Items(
         frame=named,
         came_with=frozenset({*frame.columns, *people}),
-        notes=doubts + moved + said,
+        notes=doubts + moved + said + lost + of_people,
         source=origins(parts),
         dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
     )

@@ -97,7 +97,8 @@ class Rule:
 def readable(column: str, values: pd.Series[Any], *, binary: bool, where: str = "") -> Rule:
     """Every value of a column could be coded."""
     fix = (
-        "Recode it; a score needs a threshold first, for example (score >= 0.5)."
+        "Recode it, or state which values mean yes, of words by "
+        f"--{'verdict' if column == 'verdict' else 'label'} NAME=A,B, of scores by a threshold."
         if binary
         else "Write a name or a number, or leave it empty."
     )

@@ -37,6 +37,16 @@ _OUTCOME_WORDS = {
 }
 #: Words for a tie whatever the options are called: "c" is one of a and b alone.
 TIES = frozenset(word for word, code in _OUTCOME_WORDS.items() if code == 2) - {"c"} | {"0.5"}
+_DOUBTS = (
+    "unsure, not sure, uncertain, undecided, undetermined, unclear, unknown, unlabeled, unlabelled, cannot tell, "
+    "can't tell, cannot decide, can't decide, cannot say, can't say, don't know, not applicable, ?, ??, skip, skipped, "
+    "abstain, abstained"
+)
+#: Words of yes-or-no columns that decide nothing. Not "same" and "inconsistent", which decide what is not compared.
+UNDECIDED = frozenset(word for word, code in _OUTCOME_WORDS.items() if code == MISSING or re.match("tie|draw", word))
+UNDECIDED |= {*_DOUBTS.split(", ")}
+#: Numbers that represent a missing value where 0 and 1, or words, are the others.
+SENTINELS = frozenset({-1.0, -9.0, -99.0, -999.0, 99.0, 999.0})
 _ORDER_WORDS = {"ab": 0, "a,b": 0, "a-b": 0, "a_b": 0, "ba": 1, "b,a": 1, "b-a": 1, "b_a": 1}
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -179,6 +181,58 @@ def test_words_of_a_verdict_are_offered_with_what_they_may_mean() -> None:
     # One word among yes and no is a mistake.
     with pytest.raises(InputError, match="row 2: found 'maybe'"):
         read_verdicts(log.assign(coverage=["yes", "maybe", "no"] * 4)[:3], columns={"verdict": "coverage"})
+
+
+@pytest.mark.parametrize(
+    ("values", "option", "coded"),
+    [
+        (["1", "0", "-1", "-1"], None, [1, 0, None, None]),
+        ([1, 0, 99, -1], "label=1", [1, 0, None, None]),
+        ([1, 0, -1, -1], "label=-1", [0, 0, 1, 1]),
+        (["yes", "no", "tie", "?"], None, [1, 0, None, None]),
+        (["PASS", "FAIL", "Error", "not_sure"], "label=PASS", [1, 0, None, None]),
+        (["good", "bad", "can't tell", "-1"], "label=good", [1, 0, None, None]),
+        # What is the only other value, denies another or is part of one decides.
+        ([1, -1, 1, -1], "label=1", [1, 0, 1, 0]),
+        (["correct", "error", "error", "correct"], "label=correct", [1, 0, 0, 1]),
+        (["valid", "invalid", "partly", "valid"], "label=valid", [1, 0, 0, 1]),
+        (["no error", "error", "minor error", "unsure"], "label=no error", [1, 0, 0, None]),
+    ],
+)
+def test_values_that_decide_nothing_are_missing(values: list[Any], option: str | None, coded: list[int | None]) -> None:
+    """As labels, as a person's of several, as those of a second file and as verdicts, and it is stated."""
+    log = pd.DataFrame({"item": [*"abcdefgh"], "model": "m", "verdict": [1, 0] * 4})
+    labelled = log.assign(label=values * 2)
+    table = read_verdicts(labelled, label=option)
+    assert [None if pd.isna(one) else one for one in table.frame["label"]] == coded * 2
+    lost = coded.count(None) * 2
+    said = f"{lost} of 8 values of 'label' are no decision, count as missing: "
+    assert sum(text.startswith(said) for text in table.warnings) == (lost > 0)
+    second = read_verdicts(log, labels=labelled[["item", "label"]], label=option)
+    assert second.frame["label"].equals(table.frame["label"])
+    judged = read_verdicts(
+        labelled[["item", "model", "label"]].rename(columns={"label": "verdict"}),
+        verdict=option and option.replace("label", "verdict", 1),
+    )
+    assert judged.frame["verdict"].tolist() == [one for one in coded * 2 if one is not None]
+    assert judged.dropped == ({"missing verdict": lost} if lost else {})
+    several = labelled.assign(label2=labelled["label"])
+    people = read_verdicts(several, label=f"label,label2{'' if option is None else option.removeprefix('label')}")
+    assert people.annotations is not None
+    assert len(people.annotations) == 2 * (8 - lost)
+
+
+def test_words_that_deny_others_are_offered_last() -> None:
+    log = pd.DataFrame({"item": range(6), "model": "m", "verdict": 1})
+    for words in (["not satisfied", "satisfied"], ["incomplete", "whole"], ["yes", "partly"]):
+        frame = log.assign(label=[*words, "unsure"] * 2)
+        with pytest.raises(InputError) as caught:
+            read_verdicts(frame)
+        assert caught.value.options[0].endswith(("label=satisfied", "label=incomplete", "label=yes"))
+        assert "threshold first" not in str(caught.value)
+        assert "(2 rows)" in str(caught.value)
+        _, option = shlex.split(caught.value.options[0])
+        assert _labels(read_verdicts(frame, label=option).frame).count(1) == 2
 
 
 def test_values_that_mean_yes_are_said_with_the_others_and_must_be_there(tmp_path: Path) -> None:

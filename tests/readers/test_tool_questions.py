@@ -259,7 +259,7 @@ def test_words_of_a_criterion_need_a_meaning(tmp_path: Path) -> None:
     path = lines(tmp_path / "run.jsonl", [first, *events])
     with pytest.raises(InputError, match="neither yes nor no: 'N', 'Unsure', 'Y'"):
         read_verdicts(path)
-    assert read_verdicts(path, verdict="choice=Y").frame["verdict"].tolist() == [1, 0, 0]
+    assert read_verdicts(path, verdict="choice=Y").frame["verdict"].tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
