@@ -62,7 +62,7 @@ class LogFile(Options):
     put: Annotated[
         Mapping[str, str],
         Option(
-            "One value of our column for all rows, OURS=VALUE; {file} and {folder} give their names.",
+            "Our column for all rows, OURS=VALUE; {file}, {folder} and {COLUMN} are what a row has.",
             flag="--set",
             metavar="judge=gpt-4",
         ),

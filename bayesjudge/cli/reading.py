@@ -37,7 +37,7 @@ Wide = Annotated[
 ]
 Put = Annotated[
     list[str] | None,
-    _read("--set", help="One value of our column for all rows, OURS=VALUE; {file} and {folder} give their names."),
+    _read("--set", help="Our column for all rows, OURS=VALUE; {file}, {folder} and {COLUMN} are what a row has."),
 ]
 
 

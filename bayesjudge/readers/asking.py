@@ -192,6 +192,8 @@ def _with_option(option: str, columns: Columns, choices: Choices) -> tuple[Colum
             named[ours] = theirs
         elif flag == "--set":
             found["put"] = {**(found.get("put") or {}), ours: theirs}
+        elif flag == "--cluster":
+            continue  # of the question, not of how its file is read
         elif flag == "--where":
             found["where"] = [*(text for one in conditions(found.get("where")) for text in one.typed), value]
         else:

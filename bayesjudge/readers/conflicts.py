@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
 from bayesjudge.readers.format import File
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.values import as_words
-from bayesjudge.tables.coding import distinct_values
+from bayesjudge.tables.coding import code_binary, distinct_values
+from bayesjudge.tables.verdict_rows import NAMES
 
 #: Most values of a column that rows may be chosen by.
 MOST_VALUES = 20
@@ -27,11 +30,18 @@ _NEARLY_ALL = 0.8
 
 
 def choose_one(
-    frame: pd.DataFrame, problems: Sequence[Problem], *, value: str, keys: Sequence[str], known: Sequence[str]
+    frame: pd.DataFrame,
+    problems: Sequence[Problem],
+    *,
+    value: str,
+    keys: Sequence[str],
+    known: Sequence[str],
+    joined: Mapping[str, str] | None = None,
 ) -> InputError | None:
     """The problems with one for all contradictions, where one or two further columns tell them apart.
 
     value: The column that must be one within ``keys``.
+    joined: Of answers, the file's names of our columns: an option that keeps all rows is offered, too.
 
     Examples
     --------
@@ -53,7 +63,8 @@ def choose_one(
     for columns in itertools.chain(itertools.combinations(few, 1), itertools.combinations(few, 2)):
         apart = words.assign(**{name: free[name] for name in columns})
         if not apart.drop_duplicates().duplicated([*within, *columns]).any():
-            choice = _choice_needed(mine, frame[[*columns]])
+            others = [] if joined is None else _keeping_all(columns, joined)
+            choice = _choice_needed(mine, frame[[*columns]], others)
             return InputError([*(one for one in problems if one not in mine), choice[0]], options=choice[1])
     return None
 
@@ -73,17 +84,87 @@ def _words(values: Any) -> pd.Series[str] | None:
     return as_words(values) if 1 < distinct <= min(MOST_VALUES, len(values) // 2) else None
 
 
-def _choice_needed(problems: Sequence[Problem], columns: pd.DataFrame) -> tuple[Problem, list[str]]:
-    choices = _choices(columns)[:MOST_NAMED]
+def several_answers(frame: pd.DataFrame, problems: Sequence[Problem], joined: Mapping[str, str]) -> InputError | None:
+    """The problems with one for all answers of several labels, which look like several answers of a model to an item.
+
+    joined: The file's names of our columns.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": [*"qqrr"], "model": "m", "label": [0, 1, 1, 0], "text": [*"xyxy"]})
+    >>> wrong = Problem(column="label", found="", allowed="one value for each answer", fix="", rows=[1, 2])
+    >>> several_answers(frame, [wrong], {}).options
+    ("--set 'item={item}-{text}' --set 'question={item}' --cluster question",)
+    """
+    mine = [one for one in problems if one.column == "label" and one.allowed.startswith(_ONE_LABEL) and one.rows]
+    if not mine:
+        return None
+    label = code_binary(frame["label"])
+    answers = frame.loc[label >= 0, ["item", "model"]].apply(as_words).assign(label=label[label >= 0]).drop_duplicates()
+    differ = answers.loc[answers.duplicated(["item", "model"]), ["item", "model"]].to_dict("records")
+    options = [_as_items(name, joined) for name in _numbering(frame, label)[:1]]
+    how = options[0] if options else "--set 'item={ITEM}-{NUMBER OF THE ANSWER}' --cluster ITEM"
+    first = "; ".join(f"item {one['item']!r}, model {one['model']!r}" for one in differ[:3])
+    problem = replace(
+        mine[0],
+        found=f"0 and 1 for {len(differ)} answers, for example {first}",
+        fix=f"Where these are several answers of one model to one item, {how} counts each, and keeps those of an item "
+        "together. Give each answer one label, for example by majority.",
+        rows=tuple(row for one in mine for row in one.rows),
+    )
+    return InputError([*(one for one in problems if one not in mine), problem], options=options)
+
+
+def _numbering(frame: pd.DataFrame, label: NDArray[np.int8]) -> list[str]:
+    """Columns with another value on each row of one answer by one judge, those of few values first."""
+    words = frame[[name for name in ("item", "model", "judge", "run") if name in frame]].apply(as_words)
+    others = [str(name) for name in frame.columns if name not in NAMES and isinstance(frame[name], pd.Series)]
+    apart = {name: as_words(frame[name]) for name in others if frame[name].notna().all()}
+    apart = {name: one for name, one in apart.items() if not words.assign(**{name: one}).duplicated().any()}
+    few = sorted(apart, key=lambda name: apart[name].nunique())
+    stated = words.assign(label=label)
+    return [name for name in few if _words(frame[name]) is None or not _states(stated, "label", apart[name])]
+
+
+#: Names of columns that number a model's answers to an item.
+_NUMBERS = ("answer", "answer_id", "attempt", "epoch", "completion", "generation", *TRIAL_ALIASES["trial"][0])
+#: How a table says that an answer has several labels.
+_ONE_LABEL = "one value for each answer"
+
+
+def _as_items(column: str, joined: Mapping[str, str]) -> str:
+    """The option by which answers of one model to an item, which a column tells apart, are items of one cluster."""
+    item = joined.get("item", "item")
+    cluster = f"--cluster {shlex.quote(item)}" if item != "item" else "--set 'question={item}' --cluster question"
+    return f"--set {shlex.quote(f'item={{{item}}}-{{{column}}}')} {cluster}"
+
+
+def _keeping_all(columns: Sequence[str], joined: Mapping[str, str]) -> list[str]:
+    """The option that keeps all rows: as answers where their column numbers these, else as models of their own."""
+    numbers = columns_of(pd.DataFrame(columns=[*columns]), _NUMBERS)
+    return [_as_items(numbers[0], joined) if len(columns) == len(numbers) == 1 else _as_models(columns, joined)]
+
+
+def _as_models(columns: Sequence[str], joined: Mapping[str, str]) -> str:
+    """The option by which rows that columns tell apart are of a model each."""
+    names = (joined.get("model", "model"), *columns)
+    return f"--set {shlex.quote('model=' + ' '.join(f'{{{name}}}' for name in names))}"
+
+
+def _choice_needed(
+    problems: Sequence[Problem], columns: pd.DataFrame, keep: Sequence[str]
+) -> tuple[Problem, list[str]]:
+    """The problem, and its options: rows to choose and, with columns that tell answers apart, what keeps all."""
+    choices = _choices(columns)[: MOST_NAMED // 2 if keep else MOST_NAMED]
     names = " and ".join(map(repr, columns.columns))
     problem = Problem(
         column=problems[0].column,
         found=f"several values {problems[0].allowed.removeprefix('one value ')}, but one within {names}",
-        allowed=problems[0].allowed,
-        fix=f"Choose rows: {'; '.join(choices)}.",
+        allowed=f"{problems[0].allowed}, of which {names} tells several apart" if keep else problems[0].allowed,
+        fix=f"Choose rows: {'; '.join(choices)}{f', or keep all: {keep[0]}' if keep else ''}.",
         rows=tuple(row for one in problems for row in one.rows),
     )
-    return problem, choices
+    return problem, [*choices, *keep]
 
 
 def _choices(columns: pd.DataFrame) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shlex
 import zlib
 from collections import Counter
@@ -33,10 +34,12 @@ from bayesjudge.readers.sheets import read_sheet
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
 from bayesjudge.readers.texts import with_texts
-from bayesjudge.readers.values import with_paths
+from bayesjudge.readers.values import as_words, with_paths
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables.columns import name_columns
 
+#: A name in a value for all rows.
+_IN_BRACES = re.compile(r"\{([^\W\d][^{}]*)\}")
 #: Files that one finding is reported of by rows.
 MOST_FILES = 2
 
@@ -147,11 +150,24 @@ def _together(source: str, parts: list[Part]) -> list[Part]:
 
 def _put(part: Part, reading: Reading) -> Part:
     """The values that the user gives to all rows."""
-    file = File(name=part.name)
-    values = {
-        name: value.replace("{file}", file.stem).replace("{folder}", file.folder) for name, value in reading.put.items()
-    }
+    values = {name: _filled(name, value, part) for name, value in reading.put.items()}
     return replace(part, frame=part.frame.assign(**values)) if values else part
+
+
+def _filled(ours: str, value: str, part: Part) -> Any:
+    """A value with the names in braces as what they represent; none in a row that lacks one."""
+    file, texts = File(name=part.name), _IN_BRACES.split(value)
+    known: dict[str, Any] = {"file": file.stem, "folder": file.folder}
+    there = part.frame.set_axis(list(map(str, part.frame.columns)), axis=1)
+    if lost := [name for name in texts[1::2] if name not in there and name not in known]:
+        raise UsageError(
+            f"--set {ours}={value}: no column {lost[0]!r} in {part.name}; it has {list(there)}, and {{file}} and "
+            "{folder} represent the file's name and its folder's"
+        )
+    found: Any = texts[0]
+    for name, text in zip(texts[1::2], texts[2::2], strict=True):
+        found = found + (known[name] if name in known else as_words(there[name]).where(there[name].notna())) + text
+    return found
 
 
 def _read(source: Source, reading: Reading, taken: Collection[str]) -> Part:

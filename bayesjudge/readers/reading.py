@@ -38,7 +38,7 @@ class Reading:
         with a threshold of its own as ``NAME>=7``.
     threshold: Which scores mean yes: ``7`` or ``">=7"``, ``"<=2"``.
     put: Values for all rows by our names; ``{file}`` and ``{folder}`` represent the file's name without its ending and
-        for that of its folder.
+        that of its folder, another name in braces a column's value: ``{"item": "{task}-{sample}"}``.
     where: Use only rows for which all of this holds: ``"prompt=short"``, ``["score>=7", "judge!=gpt-4"]`` (with ``=``,
         ``!=``, ``<``, ``<=``, ``>``, ``>=``; equal signs on one column are alternatives), or a mapping of the file's
         own columns to a value or a list of values.

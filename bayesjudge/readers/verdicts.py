@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
-from bayesjudge.readers.conflicts import choose_one, repeats_of_what
+from bayesjudge.readers.conflicts import choose_one, repeats_of_what, several_answers
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
@@ -124,7 +124,11 @@ def read_verdicts(
         if all(one.read_as == named[0].read_as for one in named):
             where = f" in {len(named)} files, here of {named[0].name}" if len(named) > 1 else ""
             better = better or words_offered(frame, problems, named[0].read_as, where=where)
-        better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES)
+        read_as = named[0].read_as
+        better = better or choose_one(
+            frame, problems, value="label", keys=("item", "model"), known=NAMES, joined=read_as
+        )
+        better = better or several_answers(frame, problems, read_as)
         raise better or parts[0].explained(InputError(problems)) from error
     warnings += repeats_of_what(
         whole,
@@ -158,7 +162,8 @@ def _named(
     several = people if len(people) > 1 else ()
     cells, part = part.frame[[*several]], replace(part, frame=part.frame.drop(columns=[*several]))
     aliases = _without_label(VERDICT_ALIASES) if several else VERDICT_ALIASES
-    mapping, doubts = part.recognised(_chosen(part, reading, people) | mapped, aliases)
+    put = {name: name for name in reading.put if name in NAMES}
+    mapping, doubts = part.recognised(_chosen(part, reading, people) | mapped | put, aliases)
     one, moved = part.named(mapping, NAMES)
     whole, assumed = one_system(one.frame, part.stem)
     theirs = one.read_as.get("label", "label")

@@ -250,6 +250,33 @@ def test_contradictions_that_a_column_explains_are_one_message() -> None:
         read_verdicts(log.drop(columns="round"))
 
 
+def test_several_answers_to_an_item_are_one_message_whose_command_counts_each(tmp_path: Path) -> None:
+    """A column that is no choice of rows numbers a model's answers; one of few values may be part of the model."""
+    path = tmp_path / "log.csv"
+    samples = pd.DataFrame({"task": [k // 30 for k in range(240)], "model": "m", "sample": range(240)})
+    samples.assign(verdict=1, label=[0, 1] * 120).to_csv(path, index=False)
+    columns = {"item": "task"}
+    with pytest.raises(InputError, match="0 and 1 for 8 answers, for example item '0', model 'm'; item '1'") as raised:
+        read_verdicts(path, columns=columns)
+    assert len(raised.value.problems) == 1
+    assert raised.value.options == ("--set 'item={task}-{sample}' --cluster task",)
+    (command,) = inspect_source(path, columns=columns).questions["accuracy"].commands
+    assert command.endswith("--column item=task --set 'item={task}-{sample}' --cluster task")
+    table = read_verdicts(path, columns=columns, put={"item": "{task}-{sample}"})
+    assert table.frame["item"].tolist()[:2] == ["0-0", "0-1"]
+    assert table.frame["label"].tolist() == [0, 1] * 120
+    retrieved = samples.assign(item=samples["task"], retriever=["near", "all", "none"] * 80, verdict=1)
+    retrieved = retrieved.drop_duplicates(["item", "retriever"]).drop(columns=["task", "sample"])
+    retrieved["label"] = [0, 1, 1, 1, 0, 1] * 4
+    with pytest.raises(InputError, match=r"or keep all: --set 'model=\{model\} \{retriever\}'") as raised:
+        read_verdicts(retrieved)
+    assert raised.value.options[-1] == "--set 'model={model} {retriever}'"
+    table = read_verdicts(retrieved, put={"model": "{model} {retriever}"})
+    assert sorted(set(table.frame["model"])) == ["m all", "m near", "m none"]
+    with pytest.raises(UsageError, match=r"--set model=\{modle\}: no column 'modle' in the table"):
+        read_verdicts(retrieved, put={"model": "{modle}"})
+
+
 def test_of_several_numbers_of_a_judge_one_is_the_verdict(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {
