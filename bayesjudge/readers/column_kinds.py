@@ -16,7 +16,10 @@ from bayesjudge.readers.column_names import (
 
 #: Our names of what people or a judge say, and of whom.
 _SAID = ("verdict", "judge", "label", "score", "judge_prefers", "human", "human_prefers", "voter")
-_PERSON = re.compile(r"(annotator|human|person|expert|worker|labell?er|assessor)_?\d+")
+_PERSON = re.compile(
+    r"(annotator|human|person|expert|worker|labell?er|assessor|reviewer|rater|doctor|physician|clinician|nurse|teacher|"
+    r"lawyer|editor)s?(_?\d+)?(_(label|verdict|judge?ment|decision|grade|mark|vote|says))?"
+)
 _OF_PEOPLE = re.compile(r"(.*_)?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*")
 _LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*_labels?")
 _WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|person|consensus|majority|agreement"
@@ -31,12 +34,12 @@ _MEASURES = re.compile(
 
 
 def is_person(name: str) -> bool:
-    """Whether a column is one person's.
+    """Whether a column is one person's, by a name of those who label.
 
     Examples
     --------
-    >>> is_person("Annotator 1"), is_person("annotation_1")
-    (True, False)
+    >>> is_person("Annotator 1"), is_person("Expert"), is_person("annotation_1"), is_person("expert_model")
+    (True, True, False, False)
     """
     return _PERSON.fullmatch(folded(name)) is not None
 

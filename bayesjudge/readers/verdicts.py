@@ -29,7 +29,7 @@ from bayesjudge.readers.single import (
     require_models,
     words_offered,
 )
-from bayesjudge.readers.wide import looks_wide
+from bayesjudge.readers.wide import looks_wide, may_be_labels
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import code_binary
 from bayesjudge.tables.columns import label_source, name_columns
@@ -105,6 +105,7 @@ def read_verdicts(
         marks += [] if theirs is None else [theirs]
         warnings += notes
         warnings += () if gold or part.tool else reference_answers(one.frame, "label")
+        warnings += () if gold or part.tool or theirs is not None else may_be_labels(one.frame)
     require_models(named)
     frames = [one.frame for one in named]
     frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)

@@ -128,6 +128,22 @@ def _worded(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:
     ]
 
 
+def may_be_labels(frame: pd.DataFrame) -> tuple[str, ...]:
+    """What is said of columns with a person's name that hold yes and no, in a table without labels.
+
+    Examples
+    --------
+    >>> may_be_labels(pd.DataFrame({"item": [1, 2], "verdict": [1, 1], "doctor": ["yes", "no"]}))
+    ("column 'doctor' may hold people's labels: `--column label=doctor` states that it does",)
+    """
+    names = [] if "label" in frame else [name for name in map(str, frame.columns) if is_person(name)]
+    return tuple(
+        f"column {name!r} may hold people's labels: `--column {shlex.quote(f'label={name}')}` states that it does"
+        for name in names
+        if _holds(frame[name], "verdict")
+    )
+
+
 def looks_wide(
     frame: pd.DataFrame, name: str, problems: Sequence[Problem], *, taken: Collection[str] = ()
 ) -> InputError | None:
@@ -161,7 +177,8 @@ def looks_wide(
         options, fix = _shapes(found, "verdict" if words else "score", models="model" not in lacking)
     if people:
         marks = f"--label {shlex.quote(','.join(people))}"
-        options, fix = [f"{one} {marks}" for one in options], f"{fix} Where each is one person's: {marks}."
+        theirs = "Where each is one person's" if len(people) > 1 else f"Where {people[0]!r} holds people's labels"
+        options, fix = [f"{one} {marks}" for one in options], f"{fix} {theirs}: {marks}."
     problem = Problem(
         column="verdict",
         found=f"{len(found)} column{'s' * (len(found) > 1)} of {'verdicts' if words else 'numbers'} in {name}: "

@@ -365,6 +365,21 @@ def test_words_that_people_use_too_are_the_verdict_and_one_that_is_named_is_kept
     assert [one.partition("log.csv ")[2] for one in commands] == [f"{named} {value}" for value in values]
 
 
+def test_a_column_of_experts_holds_labels_and_no_models_verdicts(tmp_path: Path) -> None:
+    path = tmp_path / "graded.csv"
+    graded = pd.DataFrame({"question_nr": [1, 2, 3] * 2, "agent": [*"xxxyyy"], "auto_grade": [1, 0] * 3})
+    graded.assign(Expert=[1, None, 0, None, 1, 0]).to_csv(path, index=False)
+    with pytest.raises(InputError, match="Where 'Expert' holds people's labels: --label Expert") as raised:
+        read_verdicts(path)
+    assert raised.value.options == ("--column verdict=auto_grade --label Expert",)
+    (command,) = inspect_source(path).questions["accuracy"].commands
+    table = read_verdicts(path, columns={"verdict": "auto_grade"}, label="Expert")
+    assert command.endswith(raised.value.options[0])
+    assert (table.frame["item"].nunique(), table.frame["model"].nunique(), table.frame["label"].sum()) == (3, 2, 2)
+    table = read_verdicts(path, columns={"verdict": "auto_grade"})
+    assert any("`--column label=Expert` states that it does" in text for text in table.warnings)
+
+
 def test_a_figure_alone_is_no_verdict() -> None:
     labelled = {"item": [1, 2], "model": "x", "label": [1, 0], "tokens": [348, 200]}
     for frame in ({"metric": ["f1", "em"], "value": [3.2, 4.1]}, labelled):
