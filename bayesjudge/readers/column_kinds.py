@@ -20,6 +20,7 @@ _PERSON = re.compile(
     r"(annotator|human|person|expert|worker|labell?er|assessor|reviewer|rater|doctor|physician|clinician|nurse|teacher|"
     r"lawyer|editor)s?(_?\d+)?(_(label|verdict|judge?ment|decision|grade|mark|vote|says))?"
 )
+_HUMANS = re.compile(r"(humans?|people)(_.*)?")
 _OF_PEOPLE = re.compile(r"(.*_)?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*")
 _LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*_labels?")
 _WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|person|consensus|majority|agreement"
@@ -42,6 +43,17 @@ def is_person(name: str) -> bool:
     (True, True, False, False)
     """
     return _PERSON.fullmatch(folded(name)) is not None
+
+
+def is_human(name: str) -> bool:
+    """Whether a judge's name, or that of a folder of judgements, represents people.
+
+    Examples
+    --------
+    >>> is_human("Human"), is_human("human_as_a_judge"), is_human("humanlike-gpt")
+    (True, True, False)
+    """
+    return _HUMANS.fullmatch(folded(name)) is not None
 
 
 def is_of_people(name: str) -> bool:

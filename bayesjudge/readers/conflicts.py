@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.column_kinds import is_human
 from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
 from bayesjudge.readers.format import File
 from bayesjudge.readers.parts import Part
@@ -227,9 +228,14 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
     named = "judge" in rows and rows["judge"].notna().any()
     if _FILE not in rows or named or pd.DataFrame({"group": group, "file": rows[_FILE]}).duplicated().any():
         return None
-    stems = {File(name=part.name).stem for part in parts}
-    name = "{file}" if len(stems) == len(parts) else "{folder}"
+    files = [File(name=part.name) for part in parts]
+    name, of = ("{file}", "stem") if len({file.stem for file in files}) == len(parts) else ("{folder}", "folder")
     options = [f"--set {shlex.quote(f'{ours}={name}')}" for ours in (number, "judge")]
+    if any(is_human(getattr(file, of)) for file in files):
+        text = (
+            f"no file has an item twice and no column names a judge: {options[1]} makes what is called human people's"
+        )
+        return UsageError(text, lacks=f"a judge for each of {len(parts)} files", options=options[1:])
     text = (
         f"no file has an item twice, and no column names a judge or a {number}: rows of the {len(parts)} files count "
         f"as repetitions by one judge. Where each file is another judge's: {options[1]}, or --column judge=THAT; "

@@ -15,7 +15,7 @@ from bayesjudge.errors import InputError
 from bayesjudge.readers.asking import QuestionAnswer, ask_each
 from bayesjudge.readers.column_names import BATTLE_ALIASES, PAIR_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES, Aliases
 from bayesjudge.readers.log import named_rows
-from bayesjudge.readers.parts import Part, read_parts, summed
+from bayesjudge.readers.parts import Part, read_parts, said_once, summed
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import TABLE
 from bayesjudge.tables.coding import distinct_values
@@ -95,7 +95,7 @@ def inspect_source(
     kind = next((key for key, (_, found) in ordered if found), "elo" if {"model_a", "model_b"} <= {*frame} else "")
     identity, decided = (tool.identity, True) if tool else _items_of(parts[0], columns, _ALIASES[kind])
     frame = frame if decided or tables else frame.drop(columns="item", errors="ignore")
-    notes = [note for part in parts for note in part.notes]
+    notes = list(said_once([(part, part.notes) for part in parts]))
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
     if not (tool or any(answer.readable or answer.commands for answer, _ in asked.values())):
         notes.insert(0, _columns_of(parts[0].frame))

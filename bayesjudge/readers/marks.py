@@ -6,9 +6,11 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers.column_kinds import is_human
 from bayesjudge.readers.column_names import VOTERS, columns_of, listed_columns, named_like
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.parts import Part
@@ -126,20 +128,33 @@ def judged_once(part: Part) -> Part:
     return replace(part, frame=frame[~again], notes=(*part.notes, note))
 
 
-#: Names of a judge that are people.
-_PEOPLE = frozenset({"human", "humans", "people"})
-
-
 def people_among_judges(frame: pd.DataFrame, verdict: str) -> tuple[pd.Series[bool], tuple[str, ...]]:
     """The rows whose judge is called human and that have a verdict, and what is said of them."""
     none = pd.Series(False, index=frame.index)
     if "judge" not in frame or verdict not in frame:
         return none, ()
-    found = as_words(frame["judge"]).str.casefold().isin(_PEOPLE) & frame[verdict].notna()
+    found = as_words(frame["judge"]).map(is_human) & frame[verdict].notna()
     if not found.any() or found.all():
         return none, ()
     name = frame.loc[found, "judge"].iloc[0]
     return found.astype(bool), (f"{int(found.sum())} rows of the judge {str(name)!r} were read as people's",)
+
+
+def people_apart(parts: list[Part]) -> tuple[list[Part], list[pd.DataFrame], tuple[str, ...]]:
+    """Plain tables of verdicts without the rows whose judge is people, these as marks, and what is said of them."""
+    free = [part for part in parts if part.tool is None and "label" not in part.frame]
+    free = [part for part in free if {"item", "model"} <= set(part.frame.columns)]
+    whole = pd.concat([part.frame for part in free], ignore_index=True) if free else pd.DataFrame()
+    rows, said = people_among_judges(whole, "verdict")
+    if not rows.any():
+        return parts, [], ()
+    keys = [name for name in ("item", "model", "annotator") if name in whole]
+    marks = whole.loc[rows, [*keys, "verdict"]].rename(columns={"verdict": "label"})
+    each = dict(
+        zip(map(id, free), np.split(rows.to_numpy(), np.cumsum([len(part.frame) for part in free])), strict=False)
+    )
+    left = [replace(part, frame=part.frame[~each[id(part)]]) if id(part) in each else part for part in parts]
+    return left, [marks], said
 
 
 def one_mark_a_row(rows: pd.DataFrame, cells: pd.DataFrame, name: str, reading: Reading) -> pd.DataFrame:

@@ -285,6 +285,24 @@ def _table(name: str, records: Iterator[Record]) -> pd.DataFrame:
     return columns.frame(columns.names()).reset_index(drop=True)
 
 
+def said_once(noted: Sequence[tuple[Part, Sequence[str]]]) -> tuple[str, ...]:
+    """What is said of files, once where it differs in their names and numbers of rows alone.
+
+    Examples
+    --------
+    >>> parts = [Part(name=f"{name}.json", frame=pd.DataFrame()) for name in "xy"]
+    >>> said_once([(part, [f"answers are {part.stem!r}'s", "rows are lists"]) for part in parts])
+    ("answers are 'x''s, and the like of 1 more file", 'rows are lists')
+    """
+    found: dict[str, list[str]] = {}
+    for part, notes in noted:
+        for note in notes:
+            bare = note.replace(part.name, "").replace(repr(part.stem), "")
+            found.setdefault(re.sub(r" \(\d+\)$", "", bare), []).append(note)
+    more = {texts[0]: len(texts) - 1 if len(set(texts)) > 1 else 0 for texts in found.values()}
+    return tuple(f"{text}, and the like of {n} more file{'s' * (n > 1)}" if n else text for text, n in more.items())
+
+
 def origins(parts: Sequence[Part]) -> tuple[Mapping[str, Any], ...]:
     """Where rows came from: files, and what was read of each."""
     return tuple(part.origin for part in parts if part.origin)

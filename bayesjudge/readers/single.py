@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,17 +14,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.column_kinds import is_human
 from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
 from bayesjudge.readers.criteria import MOST_NAMED, MOST_UNREAD, binary, no_threshold
+from bayesjudge.readers.format import File
 from bayesjudge.readers.meaning import denies, undecided
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import MISSING, code_binary
+from bayesjudge.tables.verdict_rows import NAMES
 from bayesjudge.tables.words import code_numbers
 
 #: Share of rows below which a word is no kind of word that may mean yes.
 _RARE = 0.01
+#: Share of texts that are of files of one name alone, where these are tasks, and of rows whose text another row has.
+_NEARLY_ALL, _SHARED = 0.8, 0.4
 
 
 def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -69,6 +76,50 @@ def require_models(parts: Sequence[Part]) -> None:
         fix=f"Say whose answers: {f'each file is a model, {options[0]}' if options else '--column model=...'}.",
     )
     raise InputError([problem], options=options)
+
+
+def require_no_tasks(parts: Sequence[Part]) -> None:
+    """Refuse files named for tasks, whose names would be models': folders have the same names, each with own rows."""
+    files = [File(name=part.name) for part in parts]
+    pairs = {(file.folder, file.stem) for file in files}
+    stems = {file.stem for file in files}
+    guessed = all("model" in part.frame and part.frame["model"].eq(part.stem).all() for part in parts)
+    if not guessed or not 1 < len(stems) < len(parts) or not (once := _of_tasks(parts)):
+        return
+    top = Path(os.path.commonpath([file.path.absolute() for file in files]))
+    folders = sorted({file.folder for file in files})
+    item = f"--set {shlex.quote(f'item={{file}}-{{{once}}}')}"
+    judged = f"--set 'judge={{folder}}' --set {shlex.quote(f'model={top.name}')} {item}"
+    options = [judged] if any(map(is_human, folders)) else [f"--set 'model={{folder}}' {item}", judged]
+    lacks = "a model's name in each row, or for each folder"
+    text = f"each folder is a model's or, of one model, a judge's (human: people's): {'; '.join(options)}"
+    if len(pairs) < len(parts):
+        inner = sorted({file.path.absolute().relative_to(top).parts[0] for file in files})
+        options, lacks = [], f"one model's files: name one folder in {top.name} ({', '.join(inner[:MOST_NAMED])})"
+        text = lacks
+    of = f"{len(parts)} files of {len(stems)} tasks in folders {', '.join(map(repr, folders[:MOST_NAMED]))}"
+    raise UsageError(f"{of}, and no column of models: {text}.", lacks=lacks, options=options)
+
+
+def _of_tasks(parts: Sequence[Part]) -> str:
+    """The shortest column that numbers the rows of each file, where one has texts that files of one name share."""
+    texts: dict[str, list[pd.Series[str]]] = {}
+    for name in (name for name in map(str, parts[0].frame.columns) if name not in NAMES):
+        if all(isinstance(part.frame.get(name), pd.Series) for part in parts):
+            texts[name] = [as_words(part.frame[name]) for part in parts]
+    stems = np.repeat([part.stem for part in parts], [len(part.frame) for part in parts])
+    found = {name: pd.concat(each, ignore_index=True) for name, each in texts.items()}
+    whose = {name: words.to_frame("word").assign(stem=stems) for name, words in found.items()}
+    owned = [name for name, rows in whose.items() if rows["word"].duplicated().mean() >= _SHARED and _owned(rows)]
+    once = [name for name, each in texts.items() if all(one.ne("").all() and one.is_unique for one in each)]
+    return min(once, key=lambda name: found[name].str.len().sum(), default="") if owned else ""
+
+
+def _owned(rows: pd.DataFrame) -> bool:
+    """Whether nearly every text is in files of one name alone, of which each has several."""
+    pairs = rows.drop_duplicates()
+    several = pairs["stem"].value_counts().min() > 1
+    return bool(several and (~pairs["word"].duplicated(keep=False)).mean() >= _NEARLY_ALL)
 
 
 def looks_like_items(frame: pd.DataFrame, problems: Sequence[Problem]) -> InputError | None:

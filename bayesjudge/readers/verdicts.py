@@ -14,9 +14,9 @@ from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_
 from bayesjudge.readers.conflicts import choose_one, repeats_of_what, several_answers
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
-from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_among_judges
+from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart
 from bayesjudge.readers.meaning import only_decisions, values_said
-from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
+from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.single import (
@@ -27,6 +27,7 @@ from bayesjudge.readers.single import (
     on_one_scale,
     one_system,
     require_models,
+    require_no_tasks,
     words_offered,
 )
 from bayesjudge.readers.wide import looks_wide, may_be_labels
@@ -98,15 +99,20 @@ def read_verdicts(
     parts = read_parts(source, reading, taken=(columns or {}).values())
     warnings += values_said(parts, mine, columns, options=("verdict", "label"))
     parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
-    named, marks = [], []
+    named, marks, noted = [], [], []
     for part in parts:
         one, notes, theirs = _named(part, mine, of_log(part.frame, columns, gold, items), grades, alone=gold is None)
         named.append(one)
         marks += [] if theirs is None else [theirs]
-        warnings += notes
-        warnings += () if gold or part.tool else reference_answers(one.frame, "label")
-        warnings += () if gold or part.tool or theirs is not None else may_be_labels(one.frame)
+        doubtful = () if gold or part.tool else reference_answers(one.frame, "label")
+        doubtful += () if gold or part.tool or theirs is not None else may_be_labels(one.frame)
+        noted.append((part, notes + doubtful))
     require_models(named)
+    require_no_tasks(named)
+    if gold is None and not marks:
+        named, marks, said = people_apart(named)
+        warnings += said
+    warnings += said_once(noted)
     frames = [one.frame for one in named]
     frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)
     warnings += joined
@@ -184,12 +190,6 @@ def _named(
     notes = part.notes + doubts + moved + assumed + scaled
     if not alone and marks is not None:
         raise UsageError(f"--label names columns of {part.name}, and --gold has labels too: leave one of them out")
-    if alone and part.tool is None and marks is None and "label" not in whole:
-        rows, said = people_among_judges(whole, "verdict")
-        if rows.any() and {"item", "model"} <= set(whole.columns):
-            keys = ["item", "model", *(["annotator"] if "annotator" in whole else [])]
-            marks = whole.loc[rows, [*keys, "verdict"]].rename(columns={"verdict": "label"})
-            whole, notes = whole[~rows], notes + said
     return replace(one, frame=whole), notes, marks
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shutil
 import tempfile
 import threading
 from pathlib import Path
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.column_names import SCORE_ALIASES, recognise
+from bayesjudge.readers.inspection import inspect_source
 from bayesjudge.tables import Verdicts
 
 FRAME = pd.DataFrame(
@@ -360,3 +362,41 @@ def test_words_of_many_files_are_few_lines(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'1_full', '2_none' and 1 other in 5 files, here of .*0\.json") as raised:
         read_verdicts(str(tmp_path / "*.json"))
     assert raised.value.options == ("--verdict verdict=1_full", "--verdict verdict=2_none")
+
+
+def test_files_named_for_tasks_in_folders_of_judges_are_no_models(tmp_path: Path) -> None:
+    """The folder of people holds labels, and what is said of each file is said once."""
+    for folder in ("gray_box", "human_as_a_judge"):
+        (tmp_path / folder).mkdir()
+        for task in ("paint", "sort"):
+            met = [k > (folder == "gray_box") for k in range(3)]
+            rows = [{"nr": k, "text": f"{task} {k}", "category": "x", "met": one} for k, one in enumerate(met)]
+            (tmp_path / folder / f"{task}.json").write_text(json.dumps({"name": task, "rows": rows}))
+    with pytest.raises(UsageError, match="4 files of 2 tasks in folders 'gray_box', 'human_as_a_judge'") as raised:
+        read_verdicts(tmp_path, columns={"verdict": "met"})
+    option = f"--set 'judge={{folder}}' --set model={tmp_path.name} --set 'item={{file}}-{{nr}}'"
+    assert raised.value.options == (option,)
+    found = inspect_source(tmp_path)
+    assert [one.partition(" --column ")[2] for one in found.questions["accuracy"].commands] == [f"verdict=met {option}"]
+    assert sum("rows are the objects in 'rows'" in note for note in found.notes) == 1
+    put = {"judge": "{folder}", "model": "m", "item": "{file}-{nr}"}
+    table = read_verdicts(tmp_path, columns={"verdict": "met"}, put=put)
+    assert set(table.frame["judge"]) == {"gray_box"}
+    assert table.frame["item"].tolist() == [f"{task}-{k}" for task in ("paint", "sort") for k in range(3)]
+    assert (table.frame["verdict"].tolist(), table.frame["label"].tolist()) == ([0, 0, 1] * 2, [0, 1, 1] * 2)
+    # Folders of the same names hold several models' answers: one after the other is read.
+    (tmp_path / "other").mkdir()
+    for folder in ("gray_box", "human_as_a_judge"):
+        shutil.copytree(tmp_path / folder, tmp_path / "other" / folder)
+    with pytest.raises(UsageError, match="one model's files: name one folder in"):
+        read_verdicts(tmp_path, columns={"verdict": "met"})
+
+
+def test_a_file_of_peoples_judgements_is_no_judges(tmp_path: Path) -> None:
+    log = pd.DataFrame({"item": [*"abcd"], "model": "m", "verdict": [1, 0, 1, 1]})
+    for name in ("gpt", "human"):
+        log.assign(verdict=log["verdict"] * (name == "gpt")).to_csv(tmp_path / f"{name}.csv", index=False)
+    with pytest.raises(UsageError, match="makes what is called human people's") as raised:
+        read_verdicts(tmp_path, refuse_doubtful=True)
+    assert raised.value.options == ("--set 'judge={file}'",)
+    assert read_verdicts(tmp_path, put={"judge": "{file}"}).frame["label"].tolist() == [0] * 4
