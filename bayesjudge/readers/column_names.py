@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -373,6 +374,7 @@ def _means(word: str, names: Sequence[str]) -> bool:
     return word in names or (_ANY_HUMAN in names and word.startswith("human_") and not person)
 
 
+@lru_cache(maxsize=10_000)
 def folded(name: str) -> str:
     """A column's name in small letters, its words joined by an underscore.
 

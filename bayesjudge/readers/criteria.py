@@ -6,6 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ MOST_NAMED = 8
 MOST_UNREAD = 0.2
 #: A reply that begins with its verdict, as judges write before they explain it.
 _REPLY = re.compile(r"\W*(yes|no)[*_\"']*\s*([,.;:!\n]|$)", re.IGNORECASE)
+_DOWNWARD = Context(prec=6, rounding=ROUND_FLOOR)
+#: Share of yes above which no threshold is offered where another leaves more of no.
+_MOST_YES = 0.95
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -154,8 +158,10 @@ def no_threshold(
     blocks = "".join(_BLOCKS[math.ceil(7 * n / counts.max())] for n in counts)
     # By the lowest score, all would mean yes.
     above = scores[scores > low] if high > low else scores
-    bounds = sorted(set(np.quantile(above, [0.25, 0.5, 0.75], method="nearest").tolist()))
-    words = {_at_most(bound): np.mean(scores >= bound) for bound in bounds}
+    bounds = [_plain(bound, above) for bound in np.quantile(above, [0.25, 0.5, 0.75], method="nearest")]
+    passed = {bound: float(np.mean(scores >= bound)) for bound in sorted(set(bounds))}
+    some = {bound: share for bound, share in passed.items() if share <= _MOST_YES} or passed
+    words = {_at_most(bound): share for bound, share in some.items()}
     shares = ", ".join(f"{shlex.quote(f'{before}>={bound}')} {share:.0%}" for bound, share in words.items())
     problem = Problem(
         column=column,
@@ -166,10 +172,25 @@ def no_threshold(
     return InputError([problem], options=[f"{option} {shlex.quote(f'{before}>={bound}')}" for bound in words])
 
 
+def _plain(bound: float, scores: NDArray[np.float64]) -> float:
+    """A bound of two decimals or more as the whole or half number next to it that cuts most like it.
+
+    Examples
+    --------
+    >>> _plain(5 / 3, np.array([1, 4 / 3, 5 / 3, 3])), _plain(0.25, np.array([0.2, 0.25, 0.3]))
+    (1.5, 0.25)
+    """
+    near = [half for half in (np.floor(2 * bound) / 2, np.ceil(2 * bound) / 2) if scores.min() <= half <= scores.max()]
+    if 10 * bound == round(10 * bound) or scores.max() - scores.min() < 2 or not near:
+        return float(bound)
+    wanted = np.mean(scores >= bound)
+    return float(min(near, key=lambda half: abs(np.mean(scores >= half) - wanted)))
+
+
 def _at_most(bound: float) -> str:
-    """A number in few digits that scores of it reach: of a third, .333333 and not .333334."""
+    """A number in few digits that scores of it reach: of two thirds, .666666 and not .666667."""
     short = f"{bound:g}"
-    return short if float(short) <= bound else repr(bound)
+    return short if float(short) <= bound else str(_DOWNWARD.create_decimal_from_float(bound))
 
 
 def unread_scores(column: pd.Series[Any], name: str, reading: Reading) -> tuple[str, ...]:

@@ -13,7 +13,14 @@ import pandas as pd
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers.asking import QuestionAnswer, ask_each
-from bayesjudge.readers.column_names import BATTLE_ALIASES, PAIR_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES, Aliases
+from bayesjudge.readers.column_names import (
+    BATTLE_ALIASES,
+    PAIR_ALIASES,
+    TRIAL_ALIASES,
+    VERDICT_ALIASES,
+    Aliases,
+    means_any,
+)
 from bayesjudge.readers.log import named_rows
 from bayesjudge.readers.parts import Part, read_parts, said_once, summed
 from bayesjudge.readers.reading import Choices, Reading
@@ -23,6 +30,7 @@ from bayesjudge.tables.coding import distinct_values
 #: Columns, or keys within one, that a note names.
 MOST_NAMED = 8
 
+_MODELS = ["model", *VERDICT_ALIASES["model"][0]]
 #: What a table's items are called where no column is.
 _ANY_ITEM = "column item, or one of its other names"
 #: The names of columns of each question, and where none can be asked.
@@ -95,6 +103,9 @@ def inspect_source(
     kind = next((key for key, (_, found) in ordered if found), "elo" if {"model_a", "model_b"} <= {*frame} else "")
     identity, decided = (tool.identity, True) if tool else _items_of(parts[0], columns, _ALIASES[kind])
     frame = frame if decided or tables else frame.drop(columns="item", errors="ignore")
+    if not tool and "model" not in frame and means_any(map(str, parts[0].frame.columns), _MODELS):
+        # Scores repeated by one judge are of responses, which models' are known by the model.
+        frame = frame.rename(columns={"response": "model"})
     notes = list(said_once([(part, part.notes) for part in parts]))
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
     if not (tool or any(answer.readable or answer.commands for answer, _ in asked.values())):

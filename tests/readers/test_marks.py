@@ -381,3 +381,20 @@ def test_a_threshold_that_is_offered_is_reached_by_its_score(bound: float) -> No
     (option,) = caught.value.options
     passed = read_verdicts(scores, threshold=option.removeprefix("--threshold ").strip("'")).frame["verdict"]
     assert passed.tolist() == [0, 1, 1]
+
+
+def test_thresholds_are_whole_or_half_and_none_lets_nearly_all_pass(tmp_path: Path) -> None:
+    scores = pd.DataFrame({"item": [*range(40)] * 2, "model": ["x"] * 40 + ["y"] * 40})
+    thirds = scores.assign(score=[(3 + k % 10) / 3 for k in range(80)], human=2.5)
+    with pytest.raises(InputError) as caught:
+        read_verdicts(thirds)
+    assert caught.value.options == tuple(f"--threshold '>={bound}'" for bound in ("2", "2.5", "3"))
+    with pytest.raises(InputError) as caught:
+        read_verdicts(scores.assign(score=[1, 2] + [4] * 50 + [5] * 28))
+    assert caught.value.options == ("--threshold '>=5'",)
+    with pytest.raises(InputError) as caught:
+        read_verdicts(scores.assign(score=[0.1, 2 / 3] * 40))
+    assert caught.value.options == ("--threshold '>=0.666666'",)
+    # Scores that some other question takes are of models, too.
+    thirds.to_csv(tmp_path / "scores.csv", index=False)
+    assert inspect_source(tmp_path / "scores.csv").models == ["x", "y"]
