@@ -43,6 +43,8 @@ REQUIRED = NAMES[:3]
 #: Columns of names, in the order of the validated table.
 IDS = ("item", "model", "judge", "run")
 _ALLOWED = "at least one row with an item, model and verdict"
+#: Share of repeated verdicts above which two that differ may be another judge's.
+_CONTRARY = 0.8
 
 
 def validate(
@@ -131,7 +133,8 @@ def _number_runs(coded: CodedRows) -> tuple[CodedRows, tuple[str, ...]]:
         names = pd.Index([str(k) for k in range(int(run.max(initial=0)) + 1)], dtype="str")
         coded = coded.with_name("run", run, names)
         again = f"{int((run > 0).sum())} rows repeat an item, model and judge without a run column"
-        warning = f"{again}: taken as repeated runs, numbered in row order" if run.any() else ""
+        doubt = _contrary(event, codes["verdict"].to_numpy())
+        warning = f"{again}: taken as repeated runs, numbered in row order{doubt}" if run.any() else ""
         event = np.full(len(event), MISSING, dtype=np.int64)
     return replace(coded, codes=coded.codes.assign(event=event)), (warning,) if warning else ()
 
@@ -149,6 +152,17 @@ def _only_copies(event: NDArray[np.int64], table: pd.DataFrame) -> bool:
     except TypeError:  # Lists and mappings have no hash; what they hold is not compared.
         return False
     return bool(np.bincount(event[again][first]).max(initial=1) == 1)
+
+
+def _contrary(event: NDArray[np.int64], verdict: NDArray[np.int8]) -> str:
+    """Doubt about repeated verdicts of which nearly all differ: of two runs of a judge that tosses a coin half do."""
+    known = event >= 0
+    of_event = pd.Series(verdict[known]).groupby(event[known]).agg(["size", "mean"])
+    twice = of_event.loc[of_event["size"] > 1, "mean"]
+    differ = int(((twice > 0) & (twice < 1)).sum())
+    if of_event["size"].max() != 2 or differ <= _CONTRARY * len(twice):
+        return ""
+    return f"; the two verdicts differ in {differ} of {len(twice)} cases: these may be no runs of one judge"
 
 
 def _rules(coded: CodedRows) -> list[Rule]:

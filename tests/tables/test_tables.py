@@ -291,3 +291,11 @@ def test_the_real_table_is_read_whole(triviaqa: pd.DataFrame) -> None:
     assert len(verdicts) == 31_825
     assert not verdicts.dropped
     assert not verdicts.warnings
+
+
+@pytest.mark.parametrize(("differ", "said"), [(10, True), (6, False)])
+def test_repeated_verdicts_that_nearly_all_differ_are_said_to(differ: int, said: bool) -> None:
+    first = pd.DataFrame({"item": range(10), "model": "m", "verdict": [0, 1] * 5})
+    second = first.assign(verdict=[(k < differ) ^ (k % 2) for k in range(10)])
+    (warning,) = Verdicts.from_frame(pd.concat([first, second])).warnings
+    assert ("the two verdicts differ in 10 of 10 cases" in warning) == said
