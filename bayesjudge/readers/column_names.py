@@ -239,7 +239,8 @@ def recognise(
     for name, (strong, weak) in aliases.items():
         if name in columns:
             continue
-        candidates = _matching(free, strong) or _matching(free, weak) or _matching(free, _last_of(name, aliases))
+        named = ([name], strong, weak, _last_of(name, aliases))
+        candidates = next((found for words in named if (found := _matching(free, words))), [])
         candidates = [one for one in candidates if one not in empty] or candidates
         if name in free:
             also = _matching(free, strong)

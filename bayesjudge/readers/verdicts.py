@@ -30,7 +30,7 @@ from bayesjudge.readers.single import (
     require_no_tasks,
     words_offered,
 )
-from bayesjudge.readers.wide import looks_wide, may_be_labels
+from bayesjudge.readers.wide import looks_wide, may_be_labels, says_yes_and_no
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import code_binary
 from bayesjudge.tables.columns import label_source, name_columns
@@ -170,7 +170,8 @@ def _named(
     cells, part = part.frame[[*several]], replace(part, frame=part.frame.drop(columns=[*several]))
     aliases = _without_label(VERDICT_ALIASES) if several else VERDICT_ALIASES
     put = {name: name for name in reading.put if name in NAMES}
-    mapping, doubts = part.recognised(_chosen(part, reading, people) | mapped | put, aliases)
+    there = [name for name in map(str, part.frame.columns) if not says_yes_and_no(part.frame, name)]
+    mapping, doubts = part.recognised(_chosen(part, reading, people) | mapped | put, aliases, found=there)
     one, moved = part.named(mapping, NAMES)
     whole, assumed = one_system(one.frame, part.stem)
     theirs = one.read_as.get("label", "label")

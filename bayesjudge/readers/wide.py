@@ -25,7 +25,7 @@ from bayesjudge.readers.column_names import (
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.sides import as_shown_second
 from bayesjudge.readers.values import as_words
-from bayesjudge.tables.coding import MISSING, code_binary
+from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary
 from bayesjudge.tables.words import ORDERS, code_numbers
 
 _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
@@ -94,7 +94,7 @@ def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
     """Columns without a known name that hold nothing but verdicts, or numbers where none does or scores are meant."""
     none = {*taken, *hardly_filled(frame)}
     names = [name for name in map(str, frame.columns) if name not in none]
-    free = [name for name in names if not (means_known(name) or is_measure(name))]
+    free = [name for name in names if says_yes_and_no(frame, name) or not (means_known(name) or is_measure(name))]
     found = {
         cells: [name for name in free if isinstance(frame[name], pd.Series) and _holds(frame[name], cells)]
         for cells in ("verdict", "score")
@@ -126,6 +126,22 @@ def _worded(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:
         if not (means_known(name) or is_of_people(name) or _holds(frame[name], "verdict"))
         and any(len(mine & theirs) >= 2 for other, theirs in words.items() if other != name)
     ]
+
+
+def says_yes_and_no(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column with a name of who judges holds what they said, in words or not of each row.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"rater": ["yes", "no"], "annotator": [1, None], "judge_id": [0, 1]})
+    >>> [says_yes_and_no(frame, name) for name in frame]
+    [True, True, False]
+    """
+    column = frame[name]
+    named = means_any([name], VERDICT_ALIASES["judge"][0]) and isinstance(column, pd.Series)
+    if not named or not _holds(column, "verdict"):
+        return False
+    return bool(column.isna().any() or (code_numbers(column)[0] == UNKNOWN).any())
 
 
 def may_be_labels(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -380,6 +380,21 @@ def test_a_column_of_experts_holds_labels_and_no_models_verdicts(tmp_path: Path)
     assert any("`--column label=Expert` states that it does" in text for text in table.warnings)
 
 
+def test_an_annotators_column_of_yes_and_no_is_no_judge() -> None:
+    log = pd.DataFrame(
+        {"Item": [*"abcd"], "Model": "m", "Verdict": [1, 0, 1, 1], "annotator": ["yes", None, "no", "yes"]}
+    )
+    table = read_verdicts(log)
+    assert table.frame["judge"].unique().tolist() == ["judge"]
+    assert any("`--column label=annotator` states that it does" in text for text in table.warnings)
+    assert read_verdicts(log, columns={"label": "annotator"}).frame["label"].sum() == 2
+    with pytest.raises(InputError) as raised:
+        read_verdicts(log.rename(columns={"Verdict": "auto"}))
+    assert raised.value.options == ("--column verdict=auto --label annotator",)
+    names = log.assign(annotator=[0, 1, 0, 1])
+    assert read_verdicts(names).frame["judge"].tolist() == [*"0101"]
+
+
 def test_a_figure_alone_is_no_verdict() -> None:
     labelled = {"item": [1, 2], "model": "x", "label": [1, 0], "tokens": [348, 200]}
     for frame in ({"metric": ["f1", "em"], "value": [3.2, 4.1]}, labelled):
