@@ -161,7 +161,7 @@ def _choice_needed(
     problem = Problem(
         column=problems[0].column,
         found=f"several values {problems[0].allowed.removeprefix('one value ')}, but one within {names}",
-        allowed=f"{problems[0].allowed}, of which {names} tells several apart" if keep else problems[0].allowed,
+        allowed=f"{problems[0].allowed}, of which {names} distinguishes several" if keep else problems[0].allowed,
         fix=f"Choose rows: {'; '.join(choices)}{f', or keep all: {keep[0]}' if keep else ''}.",
         rows=tuple(row for one in problems for row in one.rows),
     )
