@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -44,10 +45,13 @@ def means_yes(column: pd.Series[Any], values: Collection[str]) -> pd.Series[Any]
     return column.map(lambda value: float(_folded(_word(value)) in wanted), na_action="ignore")
 
 
-def decided(column: pd.Series[Any], name: str, values: Collection[str] = ()) -> tuple[pd.Series[Any], tuple[str, ...]]:
+def decided(
+    column: pd.Series[Any], name: str, values: Collection[str] = (), *, among: Iterable[Any] = ()
+) -> tuple[pd.Series[Any], tuple[str, ...]]:
     """A column of verdicts or labels in which values that decide nothing are missing, and what is said of them.
 
     values: Words that the user says mean yes, which decide; without any, others than numbers and yes and no stay.
+    among: Values that the column has in other files.
 
     Examples
     --------
@@ -55,7 +59,7 @@ def decided(column: pd.Series[Any], name: str, values: Collection[str] = ()) -> 
     >>> column.tolist(), said
     (['yes', 'no', None, None, nan], ("2 of 4 values of 'x' are no decision, count as missing: 'unsure' 1, '-1' 1",))
     """
-    lost = undecided(column, values)
+    lost = undecided(column, values, among=among)
     rest = column[~lost]
     understood = (code_binary(rest) >= MISSING).all() or (code_numbers(rest)[0] >= MISSING).all()
     if not lost.any() or not (values or understood):
@@ -65,7 +69,7 @@ def decided(column: pd.Series[Any], name: str, values: Collection[str] = ()) -> 
     return column.astype(object).mask(lost, None), (f"{said}: {_counted(dict(counts.most_common()))}",)
 
 
-def undecided(column: pd.Series[Any], values: Collection[str] = ()) -> NDArray[np.bool_]:
+def undecided(column: pd.Series[Any], values: Collection[str] = (), *, among: Iterable[Any] = ()) -> NDArray[np.bool_]:
     """The rows with a word, or a number next to 0 and 1 or to words, that decides nothing where two others do.
 
     Examples
@@ -74,8 +78,8 @@ def undecided(column: pd.Series[Any], values: Collection[str] = ()) -> NDArray[n
     [False, False, True, True]
     """
     codes, distinct = distinct_values(column)
-    words = list(map(_word, distinct))
-    kinds = dict(zip(words, code_binary(pd.Series(list(distinct), dtype=object)).tolist(), strict=True))
+    words, every = list(map(_word, distinct)), [*distinct, *among]
+    kinds = dict(zip(map(_word, every), code_binary(pd.Series(every, dtype=object)).tolist(), strict=True))
     wanted, known = _spellings(values), _spellings(UNDECIDED)
     free = {word for word in kinds if len(word) <= _LONGEST and _folded(word) not in wanted}
     rest = {word for word, code in kinds.items() if code != MISSING}
@@ -91,20 +95,32 @@ def undecided(column: pd.Series[Any], values: Collection[str] = ()) -> NDArray[n
 
 
 def only_decisions(
-    frame: pd.DataFrame, reading: Reading, columns: Mapping[str, str]
+    frame: pd.DataFrame,
+    reading: Reading,
+    columns: Mapping[str, str],
+    *,
+    among: Callable[[str], Iterable[Any]] | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The table with verdicts and labels that decide nothing as missing; a threshold decides on numbers.
 
     columns: Those of labels, and ``verdict``, to the file's names of them.
+    among: A column's values in all files of a log, as one of few rows may lack what others have.
     """
     notes: tuple[str, ...] = ()
     for ours, theirs in columns.items():
         values = (reading.criterion if ours == "verdict" else reading.label_criterion)[1]
         cut = reading.threshold is not None if ours == "verdict" else reading.of_labels is not reading
         if ours in frame and (values or not cut):
-            found, said = decided(frame[ours], theirs, values)
+            found, said = decided(frame[ours], theirs, values, among=among(theirs) if among else ())
             frame, notes = frame.assign(**{ours: found}), notes + said
     return frame, notes
+
+
+def values_among(files: Sequence[Part], name: str) -> list[Any]:
+    """The values of a column in all of several files, of each those that are no long texts."""
+    columns = [part.frame[name] for part in files if len(files) > 1 and name in part.frame]
+    values = itertools.chain(*(distinct_values(one)[1] for one in columns if isinstance(one, pd.Series)))
+    return [value for value in values if not isinstance(value, str) or len(value) <= _LONGEST]
 
 
 def denies(word: str, others: Collection[str]) -> bool:
@@ -149,7 +165,8 @@ def values_said(
         name, values = said[option]
         cells = [cell for part in parts for cell in _cells(part, option, name or option, columns or {})]
         if values and cells:
-            sure = [decided(column, name or option, values)[0] for column in cells]
+            every = list(itertools.chain(*(distinct_values(column)[1] for column in cells)))
+            sure = [decided(column, name or option, values, among=every)[0] for column in cells]
             counts = Counter(_word(value) for column in sure for value in column.dropna())
             found.append(_said(f"--{option}", name or option, values, counts))
     return tuple(found)

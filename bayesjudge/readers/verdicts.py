@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,7 +16,7 @@ from bayesjudge.readers.conflicts import choose_one, repeats_of_what, several_an
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart
-from bayesjudge.readers.meaning import only_decisions, values_said
+from bayesjudge.readers.meaning import only_decisions, values_among, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
@@ -99,9 +100,11 @@ def read_verdicts(
     parts = read_parts(source, reading, taken=(columns or {}).values())
     warnings += values_said(parts, mine, columns, options=("verdict", "label"))
     parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
-    named, marks, noted = [], [], []
+    named, marks, noted, among = [], [], [], lru_cache(partial(values_among, parts))
     for part in parts:
-        one, notes, theirs = _named(part, mine, of_log(part.frame, columns, gold, items), grades, alone=gold is None)
+        one, notes, theirs = _named(
+            part, mine, of_log(part.frame, columns, gold, items), grades, alone=gold is None, among=among
+        )
         named.append(one)
         marks += [] if theirs is None else [theirs]
         doubtful = () if gold or part.tool else reference_answers(one.frame, "label")
@@ -158,12 +161,19 @@ def read_verdicts(
 
 
 def _named(
-    part: Part, reading: Reading, mapped: dict[str, str], grades: Mapping[str, Any], *, alone: bool
+    part: Part,
+    reading: Reading,
+    mapped: dict[str, str],
+    grades: Mapping[str, Any],
+    *,
+    alone: bool,
+    among: Callable[[str], Sequence[Any]],
 ) -> tuple[Part, tuple[str, ...], pd.DataFrame | None]:
     """A file under our names, what was assumed, and marks of several people in columns.
 
     grades: People's of a second file, by the names of its columns.
     alone: There is no second file of labels.
+    among: A column's values in all files.
     """
     people = () if part.tool else label_columns(part.frame.columns, part.name, reading)
     several = people if len(people) > 1 else ()
@@ -177,8 +187,9 @@ def _named(
     theirs = one.read_as.get("label", "label")
     scaled: tuple[str, ...] = ()
     if part.tool is None:
-        whole, lost = only_decisions(whole, reading, {name: one.read_as.get(name, name) for name in _SAID})
-        cells, of_people = only_decisions(cells, reading, {name: name for name in people})
+        names = {name: one.read_as.get(name, name) for name in _SAID}
+        whole, lost = only_decisions(whole, reading, names, among=among)
+        cells, of_people = only_decisions(cells, reading, {name: name for name in people}, among=among)
         mine = {str(name): cells[name] for name in cells} | ({theirs: whole["label"]} if "label" in whole else {})
         scaled = lost + of_people + on_one_scale({**grades, **mine}, whole.get("verdict"), reading)
         if "verdict" in whole:

@@ -222,6 +222,15 @@ def test_values_that_decide_nothing_are_missing(values: list[Any], option: str |
     assert len(people.annotations) == 2 * (8 - lost)
 
 
+def test_values_that_decide_nothing_are_those_of_all_files(tmp_path: Path) -> None:
+    log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "verdict": 1})
+    for name, labels in (("a", [1, 0, -1]), ("b", [1, -1, -1])):
+        log.assign(label=labels, model=name).to_csv(tmp_path / f"{name}.csv", index=False)
+    for option in (None, "label=1"):
+        table = read_verdicts(tmp_path, label=option)
+        assert _labels(table.frame) == [1, 0, None, 1, None, None]
+
+
 def test_words_that_deny_others_are_offered_last() -> None:
     log = pd.DataFrame({"item": range(6), "model": "m", "verdict": 1})
     for words in (["not satisfied", "satisfied"], ["incomplete", "whole"], ["yes", "partly"]):
