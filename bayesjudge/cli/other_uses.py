@@ -25,7 +25,7 @@ def with_other_use(error: UsageError, file: str, columns: Mapping[str, str], cho
         what = "It holds answers that nothing judged."
         named = typed_options(columns, {"where": where})
         commands = [f"bayesjudge judge {shlex.quote(file)}{named} --model gpt-4.1-mini --batch requests.jsonl"]
-    elif holds_labels(read_parts(file, Reading(**choices), taken=columns.values()), columns):
+    elif holds_labels(read_parts(file, Reading(**choices), taken=columns), columns):
         what = "It holds people's labels and no verdicts: give it to --items in the command on the log of the verdicts."
         commands = next(filter(None, (_asked_with(log, file) for log in _next_to(Path(file)))), [])
     else:

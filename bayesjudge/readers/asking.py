@@ -80,7 +80,7 @@ def refusal(
     kind = missing or (isinstance(error, UsageError) and error.lacks)
     if not (kind or error.options) or source == "-":
         return error
-    parts = read_parts(source, Reading(**choices), taken=columns.values())
+    parts = read_parts(source, Reading(**choices), taken=columns)
     log = _Log(source=source, gold=gold)
     own, _ = log.asked(question, columns, choices if question == "accuracy" else _of_rows(choices), parts)
     if own.possible or not any(len(part.frame) for part in parts):
@@ -157,7 +157,7 @@ class _Log:
         if error.options and steps:
             # The first way is tried; where it leads to an answer, so do the others: they differ in a name.
             further, chosen = _with_option(error.options[0], columns, choices)
-            parts = read_parts(self.source, Reading(**chosen), taken=further.values())
+            parts = read_parts(self.source, Reading(**chosen), taken=further)
             answer, _ = self.asked(question, further, chosen, parts, steps=steps - 1)
             command, tried = (self.command(question, *said) for said in ((columns, choices), (further, chosen)))
             commands = answer.commands

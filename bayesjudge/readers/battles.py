@@ -82,7 +82,7 @@ def read_battles(
     items = read_items(reading.items, columns, aliases=BATTLE_ALIASES, names=NAMES)
     parts: list[Part] = []
     warnings: tuple[str, ...] = ()
-    read = read_parts(source, reading, taken=[*(columns or {}).values(), *(judges or ())])
+    read = read_parts(source, reading, taken={**(columns or {}), **{name: name for name in judges or ()}})
     for part in (to_battles(one, mapped=columns or {}) for one in read):
         one, notes = _named(*one_vote_a_row(part, of_log(part.frame, columns, items), "human"), judges)
         parts.append(one)

@@ -104,7 +104,7 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None, **choices: Un
     >>> log.to_arrow().to_pylist()
     [{'item': 'q1', 'model': 'm', 'verdict': 'pass'}]
     """
-    parts = read_parts(source, Reading(**choices), taken=(columns or {}).values())
+    parts = read_parts(source, Reading(**choices), taken=columns)
     frames = [part.frame if part.tool else named_rows(part, columns) for part in parts]
     tool = parts[0].tool
     return Log(

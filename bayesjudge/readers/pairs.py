@@ -86,7 +86,7 @@ def read_pairs(
     items = read_items(reading.items, columns, aliases=PAIR_ALIASES, names=NAMES)
     named: list[Part] = []
     warnings: tuple[str, ...] = ()
-    parts = read_parts(source, reading, taken=(columns or {}).values())
+    parts = read_parts(source, reading, taken=columns)
     parts = [to_pairs(part, mapped=columns or ()) for part in parts]
     for each in parts:
         part, mapped = one_vote_a_row(each, of_log(each.frame, columns, items), "human_prefers")

@@ -7,7 +7,7 @@ import re
 import shlex
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -89,12 +89,13 @@ class Part:
         return InputError([*error.problems, *self.near]) if missing and self.near else error
 
 
-def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection[str] = ()) -> list[Part]:
+def read_parts(source: Any, reading: Reading | None = None, *, taken: Mapping[str, str] | None = None) -> list[Part]:
     """Each file that a path, pattern, folder or ``-`` means, or the table in memory or DuckDB.
 
     reading: What the user says of it; its ``where`` chooses rows.
+    taken: Columns that the user names, by our names.
     """
-    reading = reading or Reading()
+    reading, taken = reading or Reading(), taken or {}
     if isinstance(source, list) and all(isinstance(part, Part) for part in source):
         return source
     if is_frame(source):
@@ -108,20 +109,20 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection
             f"cannot read a table from an object of type {type(source).__name__}; "
             "give a path, or a pandas, Polars, pyarrow or Ibis table"
         )
-    named = [*taken, *filter(None, (reading.criterion[0], reading.label_criterion[0]))]
+    named = [*taken.values(), *filter(None, (reading.criterion[0], reading.label_criterion[0]))]
     reached = [part if part.tool else replace(part, frame=with_paths(part.frame, named)) for part in parts]
     parts = [_unfolded(_put(part, reading), reading, taken) for part in reached]
     kept = keep_where([(part.name, part.frame) for part in parts], reading.where)
     return [_chosen(part, frame) for part, (_, frame) in zip(parts, kept, strict=True)]
 
 
-def _unfolded(part: Part, reading: Reading, taken: Collection[str]) -> Part:
+def _unfolded(part: Part, reading: Reading, taken: Mapping[str, str]) -> Part:
     """A wide table with one row a verdict."""
     if reading.wide is None:
         return part
     if part.tool is not None:
         raise UsageError(f"--wide is for plain tables; {part.name} is a file of {part.tool.title}")
-    frame, notes = Wide.parsed(reading.wide).of(part.frame, part.name, taken)
+    frame, notes = Wide.parsed(reading.wide).of(part.frame, part.name, taken.values())
     return replace(part, frame=frame, notes=(*part.notes, *notes))
 
 
@@ -170,7 +171,7 @@ def _filled(ours: str, value: str, part: Part) -> Any:
     return found
 
 
-def _read(source: Source, reading: Reading, taken: Collection[str]) -> Part:
+def _read(source: Source, reading: Reading, taken: Mapping[str, str]) -> Part:
     try:
         part = _parsed(source, reading, taken)
         origin = {**source.identity, **_counts(part)}
@@ -180,7 +181,7 @@ def _read(source: Source, reading: Reading, taken: Collection[str]) -> Part:
     return replace(part, origin=origin)
 
 
-def _parsed(source: Source, reading: Reading, taken: Collection[str]) -> Part:
+def _parsed(source: Source, reading: Reading, taken: Mapping[str, str]) -> Part:
     if source.format == "zip":
         header, records = archive_records(source)
         return _of_records(source.name, records, reading, taken, header=header)
@@ -208,22 +209,25 @@ def _counts(part: Part) -> dict[str, Any]:
     return {**made, "records": part.rows.records, "dropped": dropped}
 
 
-def _projected(columns: Sequence[str], reading: Reading, taken: Collection[str]) -> list[str] | None:
+def _projected(columns: Sequence[str], reading: Reading, taken: Mapping[str, str]) -> list[str] | None:
     """The columns that the one format of such columns needs, those of choices, and the user's."""
-    free = set(columns) - set(taken)
+    free = set(columns) - set(taken.values())
     fit = [
         tool
         for tool in known_formats()
-        if tool.marks and reading.format in {None, tool.name} and not tool.lacks(free) and not (tool.without & free)
+        if tool.marks
+        and reading.format in {None, tool.name}
+        and not tool.lacks(free)
+        and not tool.without & {*free, *taken}
     ]
     if len(fit) != 1 or not fit[0].columns:
         return None
     needed = [name.partition(".")[0] for name in fit[0].columns]
-    wanted = (*needed, *fit[0].marks, *taken, *(one.column for one in conditions(reading.where)))
+    wanted = (*needed, *fit[0].marks, *taken.values(), *(one.column for one in conditions(reading.where)))
     return [column for column in columns if any(fnmatchcase(column, pattern) for pattern in wanted)]
 
 
-def _of_frame(name: str, frame: pd.DataFrame, reading: Reading, taken: Collection[str]) -> Part:
+def _of_frame(name: str, frame: pd.DataFrame, reading: Reading, taken: Mapping[str, str]) -> Part:
     # A tool may write columns of one name, by their places; of a plain table the table itself refuses them.
     apart = frame.set_axis(_apart(list(map(str, frame.columns))), axis=1)
     first = list(frame_records(apart.iloc[:FIRST])) or [dict.fromkeys(map(str, apart.columns))]
@@ -248,7 +252,7 @@ def _of_records(
     name: str,
     records: Iterator[Record],
     reading: Reading,
-    taken: Collection[str],
+    taken: Mapping[str, str],
     header: Mapping[str, Any] | None = None,
 ) -> Part:
     first = list(itertools.islice(records, FIRST))

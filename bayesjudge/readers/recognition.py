@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from bayesjudge.errors import Problem, UsageError
@@ -29,16 +30,22 @@ class Found:
 
 
 def recognise_format(
-    name: str, first: Sequence[Record], *, wanted: str | None, taken: Collection[str] = (), alone: bool = False
+    name: str,
+    first: Sequence[Record],
+    *,
+    wanted: str | None,
+    taken: Mapping[str, str] = MappingProxyType({}),
+    alone: bool = False,
 ) -> Found | None:
     """The one format that these records have; None for a plain table.
 
     wanted: The user's ``format=``.
+    taken: Columns that the user names, by our names: who says which column is the judge has no people's votes alone.
     """
     if wanted == TABLE:
         return None
-    among = _wanted(wanted) if wanted else known_formats()
-    shown = [{key: value for key, value in record.items() if key not in taken} for record in first]
+    among = _wanted(wanted) if wanted else [tool for tool in known_formats() if not tool.without & taken.keys()]
+    shown = [{key: value for key, value in record.items() if key not in taken.values()} for record in first]
     found = [fit for tool in among for fit in [_fits(tool, shown, alone=alone)] if fit is not None]
     if len(found) > 1:
         names = " and ".join(f"{fit.tool.name} ({fit.tool.title})" for fit in found)

@@ -62,7 +62,7 @@ def read_trials(source: Any, *, columns: Mapping[str, str] | None = None) -> Tri
     >>> read_trials(frame).frame[["item", "trial", "outcome"]].values.tolist()
     [['q1', '0', 'a'], ['q1', '1', 'tie']]
     """
-    parts = read_parts(source, taken=(columns or {}).values())
+    parts = read_parts(source, taken=columns)
     return _trials([to_trials(part) for part in parts], columns)
 
 
@@ -95,7 +95,7 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
     >>> read_scores(frame).frame[["item", "trial", "score"]].values.tolist()
     [['q1', '0', 7.0], ['q1', '1', 8.0]]
     """
-    parts = read_parts(source, taken=(columns or {}).values())
+    parts = read_parts(source, taken=columns)
     return _scores([to_scores(part) for part in parts], columns)
 
 
@@ -146,10 +146,10 @@ def read_repeats(
     """
     mapped = dict(columns or {})
     reading = Reading(**choices)
-    read = [judged_once(part) for part in read_parts(source, reading, taken=mapped.values())]
+    read = [judged_once(part) for part in read_parts(source, reading, taken=mapped)]
     parts = repeated(read, mapped=mapped)
     if scores is not None:
-        beside = [to_scores(part) for part in read_parts(scores, taken=mapped.values())]
+        beside = [to_scores(part) for part in read_parts(scores, taken=mapped)]
         first, second = _here(mapped, parts, beside), _here(mapped, beside, parts)
         return _trials(parts, first, reading.items), _scores(beside, second)
     found = [str(column) for column in parts[0].frame.columns]

@@ -97,7 +97,7 @@ def read_verdicts(
     # What is said of labels is about the second file's columns, where it has them.
     elsewhere = gold is not None and label_columns(gold.came_with, "the labels file", reading)
     mine = replace(reading, label=None) if elsewhere else reading
-    parts = read_parts(source, reading, taken=(columns or {}).values())
+    parts = read_parts(source, reading, taken=columns)
     warnings += values_said(parts, mine, columns, options=("verdict", "label"))
     parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
     named, marks, noted, among = [], [], [], lru_cache(partial(values_among, parts))

@@ -71,6 +71,16 @@ def test_votes_of_a_judge_called_human_are_peoples() -> None:
     assert read_battles(BATTLES.assign(judge="human")).frame["human"].isna().all()
 
 
+@pytest.mark.parametrize("column", ["reviewer", "llm_judge"])
+def test_a_column_named_as_the_judge_is_the_judge_of_columns_like_lmarenas(column: str) -> None:
+    """The winner was a person's vote in every row, whatever judge the user named."""
+    rows = [(k, "m1", "m2", "model_a", "gpt-4") for k in range(3)] + [(0, "m1", "m2", "model_b", "human")]
+    log = pd.DataFrame(rows, columns=["question_id", "model_a", "model_b", "winner", column])
+    battles = read_battles(log, columns={"judge": column}).frame
+    assert (battles["human"].notna().sum(), battles["verdict"].notna().sum()) == (1, 3)
+    assert inspect_source(log, columns={"judge": column}).questions["elo"].why == "4 comparisons, 1 vote of people"
+
+
 def test_verdicts_of_a_judge_called_human_are_labels() -> None:
     log = pd.DataFrame({"item": [1, 2, 1, 2], "model": "m", "judge": list("ggHH"), "verdict": [1, 0, 1, 1]})
     table = read_verdicts(log.replace({"judge": {"H": "human"}}))
