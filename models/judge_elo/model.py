@@ -105,6 +105,10 @@ class JudgeElo(GenerativeModel):
         """Human Elo, differences, and each judge's slope, deviations and effects."""
         return results.quantities(posterior, data)
 
+    def before_data(self, prior: xr.Dataset, data: Data) -> Quantities:
+        """The same of strengths that are drawn from the prior, not given the battles."""
+        return results.quantities(prior, data, before_data=True)
+
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's human Elo, dims ``chain, draw, system``, for ranks and for who beats whom."""
         return results.elo(posterior, data)

@@ -26,9 +26,13 @@ STEPPED = "few wins or losses: closest normal"
 type Floats = NDArray[np.float64]
 
 
-def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-    """Human Elo and differences, then slope, deviations and effects of each judge."""
-    draws = joint_draws(posterior, data)
+def quantities(posterior: xr.Dataset, data: Data, *, before_data: bool = False) -> dict[str, xr.DataArray]:
+    """Human Elo and differences, then slope, deviations and effects of each judge.
+
+    before_data: Strengths are those of the prior alone, as where no battle says anything.
+    """
+    silent = {name: np.zeros_like(data[name]) for name in ("y", "design", "effects", "gram", "known")}
+    draws = joint_draws(posterior, data.with_arrays({**data.arrays, **silent}) if before_data else data)
     found = elo_quantities(_elo(draws.theta, data), n=data.units, note=_notes(data))
     judges = [str(name) for name in data.coords["judge"]]
     n = dict(zip(judges, np.asarray(data["judged"]).tolist(), strict=True))

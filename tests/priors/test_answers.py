@@ -88,6 +88,14 @@ def test_before_data_a_flat_accuracy_is_flat() -> None:
     assert rows.loc["verdict rate", "mean"].between(0.4, 0.6).all()
 
 
+def test_before_data_no_model_of_battles_is_better_than_another() -> None:
+    """Strengths of judge_elo are drawn given the battles; those of its prior had the votes in them."""
+    rows = bj.prior_predictive(find_model("judge_elo")(), small_table("battles"), draws=2000).set_index("quantity")
+    elo = rows.loc["elo"]
+    np.testing.assert_allclose(elo["mean"], 1500, atol=15)
+    assert (elo["upper"] - elo["lower"] > 600).all()
+
+
 def test_the_command_shows_a_models_priors() -> None:
     shown = run("models", "judge_error", "--prior", "sensitivity=0.7..0.9").stdout
     assert "default is LogitNormal(1.5, 1.5)" in shown
