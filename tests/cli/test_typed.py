@@ -23,6 +23,7 @@ SAID = {
         "bayes:x[engine=nuts,draws=3]: name it by --judge (there are two)"
     ),
     "redraws=3 and model=x": "redraws=3 and model=x",
+    "`--column order=place` and order='ab'": "`--column order=place` and --order ab",
 }
 
 
