@@ -164,6 +164,9 @@ class GenerativeModel(ABC):
     def __post_init__(self) -> None:
         scales = [entry.name for entry in fields(self) if entry.name.endswith("_scale")]
         require_positive(**{name: getattr(self, name) for name in scales})
+        if isinstance(formulas := getattr(self, "formulas", ()), str | list):
+            # A model is a key of what was compiled for it, and a list is none.
+            object.__setattr__(self, "formulas", (formulas,) if isinstance(formulas, str) else tuple(formulas))
 
     @property
     def name(self) -> str:

@@ -77,6 +77,7 @@ class JudgeError(GenerativeModel):
     exchangeable = ("z_accuracy", "z_sensitivity", "z_specificity")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_choice("pooling", self.pooling, get_args(Pooling))
         require_choice("labels", self.labels, get_args(Labels))
         if self.formulas:

@@ -87,6 +87,7 @@ class JudgePanel(GenerativeModel):
     exchangeable = ("z_model", "z_weight", "z_own_weight", "z_label", "z_annotator")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_choice("weights", self.weights, get_args(Weights))
         require_choice("votes", self.votes, get_args(Scale))
         require_choice("annotators", self.annotators, get_args(Annotators))

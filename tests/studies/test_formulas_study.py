@@ -31,6 +31,9 @@ CHEAP: dict[str, Any] = {
 }
 
 
+LABEL = "bayes:judge_error[partial]"
+
+
 def mine(data: Any) -> None:
     """A model of one's own."""
     import numpyro
@@ -67,6 +70,17 @@ def test_an_effect_of_a_covariate_is_a_row_of_the_diagnostics() -> None:
     assert rows["unit"].tolist() == ["sensitivity, +1 sd of length"]
     assert any("length, the judge: 3 answers have no value" in text for text in answer.warnings)
     assert "effect" in answer.to_json()
+
+
+def test_a_model_with_formulas_has_the_columns_that_it_names() -> None:
+    text = "sensitivity ~ 1 + topic + (1|system)"
+    given = [JudgeError(formulas=[text]), JudgeError(formulas=text)]  # type: ignore[arg-type]
+    assert given == [JudgeError(formulas=(text,))] * 2
+    answer = bj.accuracy(log(), models=["default", given[0]], **CHEAP)
+    alone = bj.accuracy(log(), **CHEAP)
+    ours, again = (one.estimates.where(estimand="accuracy", method=LABEL).frame["point"] for one in (answer, alone))
+    np.testing.assert_array_equal(ours, again)
+    assert answer.estimates.where(method=given[0].label).frame["unit"].nunique() == 3
 
 
 @pytest.mark.parametrize(

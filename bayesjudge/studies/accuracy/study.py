@@ -177,8 +177,9 @@ def _counted(table: Any, options: AccuracyOptions) -> VerdictCounts:
 
 
 def _columns(options: AccuracyOptions) -> list[str] | None:
-    """Columns that formulas name, the group's among them; none where rates differ by system alone."""
-    named = columns_named(options.formulas_of(*RATES))
+    """Columns that formulas name, those of models too, and the group; none where rates differ by system alone."""
+    given = [text for one in options.models or () if isinstance(one, JudgeError) for text in one.formulas]
+    named = columns_named([*options.formulas_of(*RATES), *given])
     if not options.group or options.labels == "chosen-by-verdict":
         return named
     return sorted({options.group, *(named or [])})
