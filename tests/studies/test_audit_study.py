@@ -144,6 +144,15 @@ def test_the_screen_says_what_to_do(answer: Comparison) -> None:
     assert max(map(len, screen_of(answer, 80).splitlines())) <= 80
 
 
+def test_shares_without_peoples_ties_are_said_to_be_so() -> None:
+    table = simulate_pairs(seed=1, n=60, verified=40, dimensions=2).pairs
+    tied = pd.DataFrame({"pair_id": ["x", "y"], "judge_prefers": "a", "human_prefers": "tie"})
+    log = pd.concat([pd.DataFrame({"pair_id": range(60), "judge_prefers": "a", "human_prefers": "a"}), tied])
+    answers = [audit(one, engine="laplace", draws=100) for one in (log, table)]
+    said = [[text for text in one.page().headline if "people prefer one" in text] for one in answers]
+    assert said == [["Shares are of pairs of which people prefer one: 2 rows that people call ties are left out."], []]
+
+
 def test_the_page_escapes_and_holds_every_figure(answer: Comparison, tmp_path: Path) -> None:
     text = answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert text.count("<svg") >= 8

@@ -10,17 +10,31 @@ if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
 
 
+#: Reason for which rows are left out.
+PEOPLES_TIE = "tie by people"
+
+
 def headline(answer: Comparison) -> list[str]:
     """What to do, and how far people agree before and after."""
     if not answer.gate.passed:
-        return [*_measured(answer), refusal(answer)]
+        return [*_measured(answer), *_ties(answer), refusal(answer)]
     if answer.settings["verified"] == "all":
-        return [guard_sentence(answer), f"People agree with {_share(answer, 'verified', 'as they are', prob=True)}."]
+        measured = f"People agree with {_share(answer, 'verified', 'as they are', prob=True)}."
+        return [guard_sentence(answer), measured, *_ties(answer)]
     shares = [_share(answer, "unverified", "as they are", prob=True)]
     after = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
     if len(after) and answer.checks["trust"]["flip"].any():
         shares.append(_share(answer, "unverified", "after the flips", estimand="consistency (flipped)"))
-    return [guard_sentence(answer), f"People are expected to agree with {', and '.join(shares)}."]
+    return [guard_sentence(answer), f"People are expected to agree with {', and '.join(shares)}.", *_ties(answer)]
+
+
+def _ties(answer: Comparison) -> list[str]:
+    """Of which pairs the shares are, where people called some ties."""
+    ties = answer.dropped.get(PEOPLES_TIE, 0)
+    if not ties:
+        return []
+    rows = f"{ties} row{'s' * (ties > 1)} that people call {'ties' if ties > 1 else 'a tie'}"
+    return [f"Shares are of pairs of which people prefer one: {rows} {'are' if ties > 1 else 'is'} left out."]
 
 
 def guard_sentence(answer: Comparison) -> str:
