@@ -73,6 +73,17 @@ def test_equal_probabilities_are_no_weights() -> None:
     assert one.labelled == pytest.approx(other.labelled)
 
 
+def test_a_groups_weights_are_those_of_its_rows() -> None:
+    frame, _ = log_of(1)
+    frame = frame.assign(topic=np.where(frame["item"] % 2, "odd", "even"))
+    counts = count_verdicts(Verdicts.from_frame(frame), group="topic")
+    rows = accuracy_baselines(counts, "judge", methods=["aipw"], bootstrap=0)
+    for topic, own in frame.groupby("topic"):
+        alone = points(counts_of(own.drop(columns="topic")), "aipw")
+        found = rows.where(estimand="accuracy", group=topic).frame["point"]
+        np.testing.assert_allclose(found, alone, rtol=1e-12)
+
+
 def test_every_answer_counts_once_and_labels_as_often_as_they_stand_for() -> None:
     frame, _ = log_of(2)
     cells = pair_cells(counts_of(frame).items["judge"]).sums.sum(axis=0).reshape(2, 6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -178,8 +178,8 @@ def _check(counts: VerdictCounts, judge: str, prob: float, bootstrap: int, refer
 
 def _within(patterns: ItemPatterns, code: int) -> ItemPatterns:
     keep = patterns.group == code
-    names = ("group", "cluster", "label", "runs", "positives", "n")
-    return replace(patterns, **{name: getattr(patterns, name)[keep] for name in names})
+    given = {entry.name: getattr(patterns, entry.name) for entry in fields(patterns)}
+    return replace(patterns, **{name: values[keep] for name, values in given.items() if values is not None})
 
 
 def rows(column: Column, units: list[str], **fixed: Any) -> list[dict[str, Any]]:
