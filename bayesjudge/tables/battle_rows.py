@@ -50,6 +50,13 @@ def validate(
     return _assemble(coded, chosen, dropped), dropped, warnings + notes + assumed
 
 
+#: How verdicts of one judge on one battle may differ.
+_APART = "Give each run its own value in the run column, or remove the wrong row."
+_SWAPPED = (
+    "If model_a was presented first in every row, and models are exchanged in some, say so: order='ab', or --order ab."
+)
+
+
 def _no_evidence(table: pd.DataFrame) -> list[Problem]:
     if {"human", "verdict", "score_gap", "prob_a", "score_a"} & set(table.columns):
         return []
@@ -104,7 +111,7 @@ def _rules(coded: Coded) -> list[Rule]:
             "event",
             unit="battle, judge, order and run",
             values="different verdicts",
-            fix="Give each run its own value in the run column, or remove the wrong row.",
+            fix=_APART if "order" in table else f"{_APART} {_SWAPPED}",
         ),
     ]
 

@@ -361,3 +361,15 @@ def test_a_validated_table_is_read_as_it_is() -> None:
     log = simulate_battles(seed=1).battles
     for frame in (log.frame, log.frame.assign(gap=np.linspace(-2, 2, len(log)))):
         pd.testing.assert_frame_equal(Battles.from_frame(frame).frame, frame)
+
+
+def test_verdicts_that_turn_with_the_models_are_said_to_be_perhaps_of_both_orders() -> None:
+    swapped = pd.DataFrame(
+        {"item": 1, "model_a": ["x", "y"], "model_b": ["y", "x"], "judge": "j", "verdict": 1, "run": 1}
+    )
+    with pytest.raises(InputError, match="say so: order='ab', or --order ab"):
+        Battles.from_frame(swapped)
+    assert len(Battles.from_frame(swapped.assign(order="ab"))) == 2
+    with pytest.raises(InputError) as caught:
+        Battles.from_frame(swapped.assign(model_a="x", model_b="y", verdict=[0, 1], order="ab"))
+    assert "order='ab'" not in str(caught.value)
