@@ -172,6 +172,10 @@ def no_threshold(
     return InputError([problem], options=[f"{option} {shlex.quote(f'{before}>={bound}')}" for bound in words])
 
 
+#: Scores further from 0 have no halves to round to, and twice the largest is no number.
+_MOST_PLAIN = 1e12
+
+
 def _plain(bound: float, scores: NDArray[np.float64]) -> float:
     """A bound of two decimals or more as the whole or half number next to it that cuts most like it.
 
@@ -180,6 +184,8 @@ def _plain(bound: float, scores: NDArray[np.float64]) -> float:
     >>> _plain(5 / 3, np.array([1, 4 / 3, 5 / 3, 3])), _plain(0.25, np.array([0.2, 0.25, 0.3]))
     (1.5, 0.25)
     """
+    if np.abs(scores).max() > _MOST_PLAIN:
+        return float(bound)
     near = [half for half in (np.floor(2 * bound) / 2, np.ceil(2 * bound) / 2) if scores.min() <= half <= scores.max()]
     if 10 * bound == round(10 * bound) or scores.max() - scores.min() < 2 or not near:
         return float(bound)
