@@ -20,7 +20,9 @@ _PERSON = re.compile(
     r"(annotator|human|person|expert|worker|labell?er|assessor|reviewer|rater|doctor|physician|clinician|nurse|teacher|"
     r"lawyer|editor)s?(_?\d+)?(_(label|verdict|judge?ment|decision|grade|mark|vote|says))?"
 )
-_HUMANS = re.compile(r"(humans?|people)(_.*)?")
+_HUMANS = re.compile(
+    r"(humans?|people)(_(as_a_)?(judge|annotator|annotation|expert|label|judge?ment|evaluation|rater|vote)s?)?(_?\d+)?"
+)
 _OF_PEOPLE = re.compile(r"(.*_)?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*")
 _LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*_labels?")
 _WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|person|consensus|majority|agreement"
@@ -50,7 +52,7 @@ def is_human(name: str) -> bool:
 
     Examples
     --------
-    >>> is_human("Human"), is_human("human_as_a_judge"), is_human("humanlike-gpt")
+    >>> is_human("Human"), is_human("human_as_a_judge"), is_human("human-aligned-gpt")
     (True, True, False)
     """
     return _HUMANS.fullmatch(folded(name)) is not None

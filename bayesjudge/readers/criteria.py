@@ -183,6 +183,8 @@ def _plain(bound: float, scores: NDArray[np.float64]) -> float:
     --------
     >>> _plain(5 / 3, np.array([1, 4 / 3, 5 / 3, 3])), _plain(0.25, np.array([0.2, 0.25, 0.3]))
     (1.5, 0.25)
+    >>> _plain(1.5e308, np.array([-1.5e308, 0.25, 1.5e308]))
+    1.5e+308
     """
     if np.abs(scores).max() > _MOST_PLAIN:
         return float(bound)

@@ -150,9 +150,8 @@ def people_apart(parts: list[Part]) -> tuple[list[Part], list[pd.DataFrame], tup
         return parts, [], ()
     keys = [name for name in ("item", "model", "annotator") if name in whole]
     marks = whole.loc[rows, [*keys, "verdict"]].rename(columns={"verdict": "label"})
-    each = dict(
-        zip(map(id, free), np.split(rows.to_numpy(), np.cumsum([len(part.frame) for part in free])), strict=False)
-    )
+    ends = np.cumsum([len(part.frame) for part in free])[:-1]
+    each = dict(zip(map(id, free), np.split(rows.to_numpy(), ends), strict=True))
     left = [replace(part, frame=part.frame[~each[id(part)]]) if id(part) in each else part for part in parts]
     return left, [marks], said
 

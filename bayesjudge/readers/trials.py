@@ -149,9 +149,9 @@ def read_repeats(
     read = [judged_once(part) for part in read_parts(source, reading, taken=mapped)]
     parts = repeated(read, mapped=mapped)
     if scores is not None:
-        beside = [to_scores(part) for part in read_parts(scores, taken=mapped)]
-        first, second = _here(mapped, parts, beside), _here(mapped, beside, parts)
-        return _trials(parts, first, reading.items), _scores(beside, second)
+        others = [to_scores(part) for part in read_parts(scores, taken=mapped)]
+        first, second = _here(mapped, parts, others), _here(mapped, others, parts)
+        return _trials(parts, first, reading.items), _scores(others, second)
     found = [str(column) for column in parts[0].frame.columns]
     compared, scored = _outcome_columns(found, mapped), _score_columns(found, mapped)
     if compared == list(COUNT_COLUMNS[:2]):
