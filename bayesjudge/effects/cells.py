@@ -12,6 +12,9 @@ from bayesjudge.effects.columns import MISSING, MOST_LEVELS, Columns, prepared
 from bayesjudge.effects.design import moved
 from bayesjudge.effects.formula import SYSTEM, Formula
 
+#: Draws whose weights of items are made together.
+_TOGETHER = 250
+
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
@@ -77,6 +80,37 @@ def groups_of(cells: Cells) -> Groups:
     if len(named) == 1:
         members = {name.removeprefix(f"{named[0]}="): mine for name, mine in members.items()}
     return Groups(cells=len(frame), columns=named, members=members, too_many=many)
+
+
+def item_weights(
+    item: NDArray[np.int64],
+    cell: NDArray[np.int64],
+    n: NDArray[Any],
+    system: NDArray[np.int64],
+    *,
+    draws: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Dirichlet(1, ..., 1) weights of items as weights of cells within their system, (draws, C).
+
+    item, cell, n: How many answers to an item lie in a cell, one entry each.
+    system: Code of the system of each cell, (C,).
+    """
+    from scipy.sparse import csr_array
+
+    rng, items = np.random.default_rng(seed), int(item.max()) + 1
+    within = csr_array((n, (item, cell)), shape=(items, len(system)))
+    parts = [
+        rng.standard_exponential((min(_TOGETHER, draws - at), items)) @ within for at in range(0, draws, _TOGETHER)
+    ]
+    return within_systems(np.concatenate(parts), system)
+
+
+def within_systems(weights: NDArray[np.float64], system: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Weights (draws, C) of cells that sum to 1 over the cells of each system."""
+    totals = np.stack([weights[:, system == m].sum(axis=1) for m in range(system.max() + 1)])
+    found: NDArray[np.float64] = weights / totals[system].T
+    return found
 
 
 def categories_of(columns: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.float64]], dict[str, int]]:

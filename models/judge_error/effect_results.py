@@ -18,6 +18,7 @@ from scipy.special import expit
 
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.effects import RATES, Formula
+from bayesjudge.effects.cells import item_weights, within_systems
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Population
 from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, quantity
@@ -34,8 +35,6 @@ type Array = NDArray[np.float64]
 #: Share of a column's levels, by column.
 type Shares = Mapping[str, Mapping[str, float]]
 _NO_SHARE = 1e-12
-#: Draws whose weights of items are made together.
-_TOGETHER = 250
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,24 +65,17 @@ def rates_of(
 
 def _weights(data: Data, draws: int, seed: int) -> Array:
     """Of cells within their system: sums of exponential weights of the items in them."""
-    rng, code = np.random.default_rng(seed + 2), np.asarray(data["of_system"])
-    item, cell = np.asarray(data["entry_item"]), np.asarray(data["entry_cell"]) // len(CELLS)
-    if len(item):
-        from scipy.sparse import csr_array
-
-        answers = np.unique(np.stack([item, cell]), axis=1)
-        shape = (int(item.max()) + 1, len(code))
-        # An item of a cluster counts as often as the cluster has answers in the cell.
-        n = np.bincount(item * len(code) + cell, weights=np.asarray(data["entry_n"]), minlength=shape[0] * shape[1])
-        within = csr_array((n[answers[0] * len(code) + answers[1]], (answers[0], answers[1])), shape=shape)
-        parts = [
-            rng.standard_exponential((min(_TOGETHER, draws - at), shape[0])) @ within
-            for at in range(0, draws, _TOGETHER)
-        ]
-        found: Array = np.concatenate(parts)
-    else:
-        found = rng.standard_gamma(np.asarray(data["size"], dtype=float), size=(draws, len(code)))
-    return found / np.stack([found[:, code == m].sum(axis=1) for m in range(code.max() + 1)])[code].T
+    code, item, entry = (np.asarray(data[name]) for name in ("of_system", "entry_item", "entry_cell"))
+    if not len(item):
+        sizes = np.random.default_rng(seed + 2).standard_gamma(
+            np.asarray(data["size"], dtype=float), size=(draws, len(code))
+        )
+        return within_systems(sizes, code)
+    cell = entry // len(CELLS)
+    items, cells = np.unique(np.stack([item, cell]), axis=1)
+    # An item of a cluster counts as often as the cluster has answers in the cell.
+    n = np.bincount(item * len(code) + cell, weights=data["entry_n"], minlength=(int(item.max()) + 1) * len(code))
+    return item_weights(items, cells, n[items * len(code) + cells], code, draws=draws, seed=seed + 2)
 
 
 def mixed(rates: Rates, data: Data, shares: Shares) -> Rates:
@@ -110,8 +102,7 @@ def mixed(rates: Rates, data: Data, shares: Shares) -> Rates:
                     )
                 # A level without a share still has rows of its own.
                 weight[:, mine] *= max(stated[level], _NO_SHARE) / weight[:, mine].sum(axis=1, keepdims=True)
-    totals = np.stack([weight[:, code == m].sum(axis=1) for m in range(code.max() + 1)])[code].T
-    return replace(rates, weight=weight / totals, stated=True)
+    return replace(rates, weight=within_systems(weight, code), stated=True)
 
 
 def _levels(data: Data, column: str) -> dict[str, Array]:
