@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
-    from bayesjudge.adapters import as_baseline, as_model, data
+    from bayesjudge.adapters import as_baseline, as_model, cells, data
     from bayesjudge.checks import prior_predictive
     from bayesjudge.counts import count_verdicts
     from bayesjudge.counts.battles.counts import count_battles
@@ -54,6 +54,7 @@ _WHERE = {
     "as_baseline": "adapters",
     "as_model": "adapters",
     "audit": "studies.audit",
+    "cells": "adapters",
     "check_model": "simulation",
     "compare": "studies.compare",
     "count_battles": "counts.battles.counts",
@@ -96,6 +97,7 @@ __all__ = [
     "as_baseline",
     "as_model",
     "audit",
+    "cells",
     "check_model",
     "compare",
     "count_battles",

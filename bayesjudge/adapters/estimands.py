@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Axis of every variable that some question reports.
 AXES: Mapping[str, str] = {name: axis for view in VIEWS.values() for name, axis in view.estimands.items()}
 #: What the entries of an axis are called.
-_CALLED = {"system": "systems", "judge": "judges", "other": "unverified pairs"}
+_CALLED = {"system": "systems", "cell": "cells", "judge": "judges", "other": "unverified pairs"}
 #: Least and most of what is reported, where it has limits; draws may go past them by rounding.
 _LIMITS: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(("accuracy", "sensitivity", "specificity", "flip_rate", "trust", "agreement"), (0.0, 1.0)),
@@ -69,7 +69,11 @@ class NamedEstimands(GenerativeModel):
                     f"{name!r} of {self.source} has draws from {low:.3g} to {high:.3g}, and what is reported under "
                     f"this name lies between {least:g} and {most:g}: name logits otherwise, and the rate {name}"
                 )
-        return draws
+        return self._reduced(draws, data)
+
+    @staticmethod
+    def _reduced(draws: Mapping[str, xr.DataArray], data: Data) -> dict[str, xr.DataArray]:
+        return {**view_of(data).reduced(draws, data)}
 
     def quantities(self, posterior: xr.Dataset, data: Data, *, population: str = "superpopulation") -> Quantities:
         """Draws of every variable that is an estimand, and differences."""
@@ -79,7 +83,7 @@ class NamedEstimands(GenerativeModel):
 
     def before_data(self, prior: xr.Dataset, data: Data) -> Quantities:
         """The same of draws of the prior, which may be wider than what is reported."""
-        return self._derived(self.reported(prior, data), prior, data)
+        return self._derived(self._reduced(self.reported(prior, data), data), prior, data)
 
     def _derived(self, draws: Mapping[str, xr.DataArray], posterior: xr.Dataset, data: Data) -> Quantities:
         quality = {name: quantity(_of_units(draws[name], data), n=data.units) for name in QUALITY if name in draws}

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.adapters import pymc
-from bayesjudge.adapters.estimands import AXES, NamedEstimands, require_estimands
+from bayesjudge.adapters.estimands import NamedEstimands, require_estimands
 from bayesjudge.adapters.files import raised
+from bayesjudge.adapters.views import data as arrays_of
 from bayesjudge.adapters.views import shown_arrays, view_of
 from bayesjudge.errors import EngineError, UsageError
 from bayesjudge.model import Data, Elsewhere
@@ -35,16 +36,23 @@ class FunctionModel(NamedEstimands):
         ``function(data)``, of the arrays of `bayesjudge.data`: it samples NumPyro sites, or returns a ``pm.Model``.
     named : str
         What the model is called; by default as the function.
+    columns : tuple of str
+        Columns of the log by which verdicts are counted in cells, as `cells` says.
     """
 
     function: Callable[[Data], Any]
     named: str = ""
+    columns: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """That of the function."""
         name = self.named or getattr(self.function, "__name__", type(self.function).__name__)
         return name if self.named or name.isidentifier() else "function"
+
+    def viewed(self, table: Any) -> Data:
+        """The arrays of a table, or of counts."""
+        return table if isinstance(table, Data) else arrays_of(table, columns=self.columns)
 
     def prepare(self, table: Any) -> Data:
         """The arrays of a table, of which those that the function observes are the observations.
@@ -111,14 +119,14 @@ class FunctionModel(NamedEstimands):
         if pymc.WRITTEN in data.facts:
             return found
         sites, _ = self._called(data)
-        names = view_of(data).estimands
-        derived = [name for name in names if name in sites and sites[name]["type"] == "deterministic"]
+        axis_of = view_of(data).estimands
+        derived = [name for name in axis_of if name in sites and sites[name]["type"] == "deterministic"]
         if derived:
             labels = tuple(sorted(data.coords.items()))
             one = _Derived(self, tuple(derived), (data.signature, labels), data.with_arrays({}))
             values = at_draws(one, posterior, arrays=data.arrays)
             for name, value in zip(derived, values, strict=True):
-                axes = {AXES[name]: list(data.coords[AXES[name]])} if value.ndim > 2 else {}
+                axes = {axis_of[name]: list(data.coords[axis_of[name]])} if value.ndim > 2 else {}
                 found[name] = xr.DataArray(value, dims=("chain", "draw", *axes), coords=axes)
         return found
 
@@ -170,10 +178,11 @@ class FunctionModel(NamedEstimands):
                     f"{name!r} of {self.source} lies in a plate {frame.name!r} of {frame.size}, and the table "
                     f"has {size}: write numpyro.plate({frame.name!r}, data.size({frame.name!r}))"
                 )
+        axis_of = view_of(data).estimands
         lengths = {axis: (len(data.coords[axis]),) for axis in view_of(data).axes}
 
         def along(name: str, shape: tuple[int, ...]) -> tuple[str, ...]:
-            axis = AXES.get(name, "")
+            axis = axis_of.get(name, "")
             return (axis,) if shape == lengths.get(axis) else tuple(map(str, shape))
 
         axes = {
@@ -185,6 +194,41 @@ class FunctionModel(NamedEstimands):
 
 
 _FIX = "put it within numpyro.plate('{axis}', data.size('{axis}'))"
+
+
+def cells(*columns: str) -> Callable[[Callable[[Data], Any]], FunctionModel]:
+    """Have a function called with cells: the answers of one system with one value of each column of the log.
+
+    Its arrays lie along the axis ``cell`` where others lie along ``system``; ``data["system_of"]`` says whose each
+    cell is, and ``data[column]`` what its value is, as `bayesjudge.data` describes. The sites ``accuracy``,
+    ``sensitivity`` and ``specificity`` are of cells, and what is reported is of systems: of all their answers, of those
+    that are right, and of those that are wrong.
+
+    Parameters
+    ----------
+    *columns : str
+        Columns of the log with one value for each answer; ``log(length)``, ``sqrt`` and ``logit`` of one are allowed.
+
+    Examples
+    --------
+    >>> @cells("log(words)")
+    ... def length_helps(data):
+    ...     import numpyro
+    ...     from numpyro import distributions as dist
+    ...
+    ...     slope = numpyro.sample("slope", dist.Normal(0, 1))
+    ...     with numpyro.plate("system", data.size("system")):
+    ...         level = numpyro.sample("level", dist.Logistic(0, 1))
+    ...     logit = level[data["system_of"]] + slope * data["log(words)"]
+    ...     theta = numpyro.deterministic("accuracy", 1 / (1 + np.e**-logit))
+    ...     with numpyro.plate("cell", data.size("cell")):
+    ...         numpyro.sample("positives", dist.Binomial(data["n"], theta), obs=data["positives"])
+    >>> length_helps.label, length_helps.columns
+    ('bayes:length_helps', ('log(words)',))
+    """
+    if not columns or not all(isinstance(name, str) for name in columns):
+        raise UsageError("cells: name columns of the log, as in @bj.cells('length', 'topic')")
+    return lambda function: FunctionModel(function=function, columns=columns)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ def answer_rows(verdicts: Verdicts | GivenTable, cells: Cells, columns: Sequence
 
     Columns ``judge, item, system, runs, positives, label`` (-1: none), ``cluster`` and ``probability`` where there are
     such, then ``columns``, which have one value for each answer or none.
+
+    Raises: `UsageError` for a column that has the name of one of these.
     """
     frame = fetch(cells.table).rename(columns={"model": "system"})
     known = [name for name in ("label", "probability") if name in frame]
@@ -67,6 +69,8 @@ def answer_rows(verdicts: Verdicts | GivenTable, cells: Cells, columns: Sequence
     frame[known] = frame.groupby(["item", "system"])[known].transform("max")
     frame["label"] = frame["label"].fillna(UNLABELLED).astype("int64")
     kept = ["judge", "item", "system", "runs", "positives", "cluster", *known]
+    if clash := [name for name in columns if name in {*kept} - {"item", "system"}]:
+        raise UsageError(f"column {clash[0]!r} has the name of one that answers are counted by: rename it")
     frame = frame[[name for name in kept if name in frame]].sort_values(["judge", "system", "item"], ignore_index=True)
     return frame.merge(columns_of_answers(verdicts, columns), on=["item", "system"], how="left", validate="m:1")
 

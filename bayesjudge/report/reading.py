@@ -40,7 +40,7 @@ def estimand_in(answer: Comparison, name: str) -> str:
 def quality_rows(diagnostics: Estimates, estimand: str) -> pd.DataFrame:
     """The Bayesian rows of a judge's quality: over all items where there are such, else group by group.
 
-    A column ``name`` says of what each row is.
+    Of several models the first one's. A column ``name`` says of what each row is.
 
     Examples
     --------
@@ -50,6 +50,7 @@ def quality_rows(diagnostics: Estimates, estimand: str) -> pd.DataFrame:
     """
     rows = diagnostics.where(estimand=estimand).frame
     rows = rows[rows["method"].str.startswith("bayes:")]
+    rows = rows[rows["method"] == rows.groupby("judge")["method"].transform("first")]
     overall = rows[rows["group"] == ""]
     if len(overall) or rows.empty:
         return overall.assign(name=overall["unit"])

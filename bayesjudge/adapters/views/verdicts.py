@@ -27,10 +27,15 @@ ARRAYS: Mapping[str, tuple[str, ...]] = {
 QUALITY = ("sensitivity", "specificity", "youden")
 
 
-def _made(table: Any) -> Data:
-    counts = count_verdicts(table) if isinstance(table, Verdicts) else table
+def require_one_judge(counts: VerdictCounts) -> None:
+    """Refuse verdicts of several judges."""
     if len(counts.judges) > 1:
         raise UsageError(f"a function is a model of one judge's verdicts; choose one of {', '.join(counts.judges)}")
+
+
+def _made(table: Any) -> Data:
+    counts = count_verdicts(table) if isinstance(table, Verdicts) else table
+    require_one_judge(counts)
     answers = counts.answers
     patterns = {
         "n": answers.n,
@@ -40,7 +45,7 @@ def _made(table: Any) -> Data:
         "positives": answers.positives[:, 0],
     }
     arrays = {f"{PATTERN}{name}": np.asarray(array, dtype=np.int64) for name, array in patterns.items()}
-    found = _sums(arrays, len(counts.models))
+    found = counted(arrays, len(counts.models))
     return Data(
         arrays={**found, **arrays},
         dims={**ARRAYS, **dict.fromkeys(arrays, ("pattern",))},
@@ -60,18 +65,18 @@ def _made(table: Any) -> Data:
 def _resampled(data: Data, replicates: int, rng: np.random.Generator) -> Mapping[str, Any]:
     arrays = {name: np.asarray(array) for name, array in data.arrays.items() if name.startswith(PATTERN)}
     drawn = drawn_within(arrays[f"{PATTERN}stratum"], arrays[f"{PATTERN}n"], replicates, rng)
-    return _sums({**arrays, f"{PATTERN}n": drawn}, len(data.coords["system"]))
+    return counted({**arrays, f"{PATTERN}n": drawn}, len(data["n"]))
 
 
-def _sums(arrays: Mapping[str, NDArray[np.int64]], systems: int) -> Mapping[str, NDArray[np.int64]]:
-    """Counts from patterns; ``pattern_n`` may have leading axes."""
-    n, model, label, runs, positives = (
+def counted(arrays: Mapping[str, NDArray[np.int64]], strata: int) -> Mapping[str, NDArray[np.int64]]:
+    """Counts of each stratum from patterns; ``pattern_n`` may have leading axes."""
+    n, stratum, label, runs, positives = (
         arrays[PATTERN + name] for name in ("n", "stratum", "label", "runs", "positives")
     )
-    cells = np.zeros((*n.shape[:-1], systems, 3, 2), dtype=np.int64)
+    cells = np.zeros((*n.shape[:-1], strata, 3, 2), dtype=np.int64)
     each = np.moveaxis(np.stack([n * (runs - positives), n * positives], axis=-1), -2, 0)
     # No label is -1: the last of three.
-    np.add.at(np.moveaxis(cells, (-3, -2), (0, 1)), (model, label), each)
+    np.add.at(np.moveaxis(cells, (-3, -2), (0, 1)), (stratum, label), each)
     total = cells.sum(-2)
     return {
         "labelled": cells[..., :2, :],

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesjudge.model import Data
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 #: Beginning of the names of arrays that functions need not read: what all observations are made of.
 PATTERN = "pattern_"
 
 type Values = Mapping[str, Any]
+type Draws = Mapping[str, xr.DataArray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,7 @@ class View:
     shared: Variables that may also be one number for all.
     resampled: Observations of a bootstrap, (replicates, ...), and what goes along with them.
     shown: Statistics of one observed array (..., ) by name, from the observations.
+    reduced: Draws of what is reported, by name, where they are of parts of what an answer is about.
     """
 
     question: str
@@ -41,6 +46,7 @@ class View:
     resampled: Callable[[Data, int, np.random.Generator], Values]
     shown: Callable[[str, Values, Data], dict[str, Any]]
     shared: tuple[str, ...] = ()
+    reduced: Callable[[Draws, Data], Draws] = lambda draws, data: draws  # noqa: ARG005
 
     @property
     def axes(self) -> tuple[str, ...]:

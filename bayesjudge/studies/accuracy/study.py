@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.adapters import TreeModel
+from bayesjudge.adapters import FunctionModel, TreeModel
+from bayesjudge.adapters.views import QUALITY
 from bayesjudge.baseline import DEFAULT
 from bayesjudge.baselines import METHODS, accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.selection import even_labelling
@@ -18,6 +19,7 @@ from bayesjudge.counts.labelled_answers import ANSWER, labelled_answers
 from bayesjudge.counts.labelled_pairs import labelled_pairs
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.effects import LABEL, RATES, columns_named
+from bayesjudge.effects.formula import base_of
 from bayesjudge.effects.screen import screen
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates, Population, estimand_of
@@ -62,7 +64,7 @@ _OWN_FORMULA = (
     "formulas of a judge's rates are in the rows of each judge; all judges together take one of their own, of the "
     "label: --formula 'label ~ 1 + {column}'"
 )
-_QUALITY = ("sensitivity", "specificity", "youden", "delta_youden", "effect")
+_QUALITY = (*QUALITY, "delta_youden", "effect")
 
 
 @takes(AccuracyOptions)
@@ -95,9 +97,9 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     if isinstance(table, Verdicts):
         # Several answers to one question belong together where a tool's log says so.
         options = replace(options, cluster=options.cluster or table.cluster)
-    counts = _counted(table, options)
-    _require_one_account(counts, options)
     every = further_models(options, own=(OWN, JudgePanel().name), needs=GivesAccuracy)
+    counts = _counted(table, options, every)
+    _require_one_account(counts, options)
     panels = [one for one in every if isinstance(one.model, JudgePanel)]
     models = [one for one in every if one not in panels]
     chosen = _choose(counts, options.judges)
@@ -139,7 +141,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         "panel": votes is not None,
         "label_source": counts.label_source,
     }
-    screened = _screened(table, chosen, options)
+    screened = _screened(table, chosen, options, _columns(options, every))
     answer = _assemble(counts, parts, settings, options.truth or {}, messages, screened=screened)
     answer = replace(answer, source=getattr(table, "source", ()))
     answers = counts.answers
@@ -168,18 +170,21 @@ def _table(verdicts: Any) -> Any:
     return verdicts if ready else read_verdicts(verdicts)
 
 
-def _counted(table: Any, options: AccuracyOptions) -> VerdictCounts:
+def _counted(table: Any, options: AccuracyOptions, every: Sequence[Further]) -> VerdictCounts:
     if not isinstance(table, VerdictCounts):
-        return count_verdicts(table, group=options.group, cluster=options.cluster, columns=_columns(options))
+        return count_verdicts(table, group=options.group, cluster=options.cluster, columns=_columns(options, every))
     if options.group or options.cluster:
         raise UsageError("these are counts already: give group= and cluster= to count_verdicts")
     return table
 
 
-def _columns(options: AccuracyOptions) -> list[str] | None:
-    """Columns that formulas name, those of models too, and the group; none where rates differ by system alone."""
-    given = [text for one in options.models or () if isinstance(one, JudgeError) for text in one.formulas]
+def _columns(options: AccuracyOptions, every: Sequence[Further]) -> list[str] | None:
+    """Columns that formulas and models name, and the group; none where rates differ by system alone."""
+    models = [one.model for one in every if one.made is None]
+    given = [text for model in models if isinstance(model, JudgeError) for text in model.formulas]
     named = columns_named([*options.formulas_of(*RATES), *given])
+    cells = {base_of(name)[1] for model in models if isinstance(model, FunctionModel) for name in model.columns}
+    named = sorted({*cells, *(named or [])}) if cells else named
     if not options.group or options.labels == "chosen-by-verdict":
         return named
     return sorted({options.group, *(named or [])})
@@ -306,7 +311,8 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
         raise lacks(model, GivesAccuracy)
     mix: dict[str, Any] = {"shares": options.shares} if options.shares and isinstance(model, JudgeError) else {}
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population, **mix)
-    quality = Estimates.concat([rates.where(estimand=_QUALITY), judge.quality])
+    own = [further.where(estimand=QUALITY) for further in bayes[1:]]
+    quality = Estimates.concat([rates.where(estimand=_QUALITY), *own, judge.quality])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
     pooled = options.pooling == "shared" and fits.headline.model.name == OWN
     refused = [sentence] if pooled and defensible is False else []
@@ -363,13 +369,15 @@ def _even(counts: VerdictCounts, options: AccuracyOptions) -> pd.DataFrame:
     return row if tested else row.iloc[:0]
 
 
-def _screened(table: Any, judges: Sequence[str], options: AccuracyOptions) -> pd.DataFrame:
+def _screened(
+    table: Any, judges: Sequence[str], options: AccuracyOptions, columns: Sequence[str] | None
+) -> pd.DataFrame:
     """The test of every column that is no judgement nor in the model already; no rows where nothing can be."""
     if isinstance(table, VerdictCounts):
         return screen(pd.DataFrame(columns=["judge"]), [])
     clusters = [options.cluster] if isinstance(options.cluster, str) else list(options.cluster or ())
     answers = labelled_answers(table, clusters=clusters)
-    known = {*ANSWER, *clusters, *(_columns(options) or ())}
+    known = {*ANSWER, *clusters, *(columns or ())}
     # What people and judges say explains no errors: it is unknown where nothing was labelled, or made of them.
     free = [name for name in map(str, answers) if name not in known and not is_judgement(name)]
     return screen(answers[answers["judge"].isin(judges)], free)
