@@ -7,8 +7,8 @@ of unverified verdicts, and ``agreement`` of all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,6 +146,14 @@ class NamedEstimands(GenerativeModel):
     def viewed(self, table: Any) -> Data:
         """The arrays of a table, or of counts."""
         return table if isinstance(table, Data) else views.data(table)
+
+
+def observing(source: str, data: Data, names: Sequence[str]) -> Data:
+    """The arrays of a table with those that a model observes; refuse one of which the table has no entry."""
+    for name in (name for name in names if name in data.arrays and not np.size(data[name])):
+        there = ", ".join(one for one in view_of(data).arrays if np.size(data[one]))
+        raise UsageError(f"{source} observes {name!r}, of which this table has none; it has {there}")
+    return replace(data, observed=names[0], also_observed=tuple(names[1:]))
 
 
 def require_answer(source: str, names: tuple[str, ...], there: Mapping[str, Any]) -> None:

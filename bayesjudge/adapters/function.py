@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.adapters import pymc
-from bayesjudge.adapters.estimands import NamedEstimands, require_estimands
+from bayesjudge.adapters.estimands import NamedEstimands, observing, require_estimands
 from bayesjudge.adapters.files import raised
 from bayesjudge.adapters.views import data as arrays_of
 from bayesjudge.adapters.views import shown_arrays, view_of
@@ -77,7 +77,7 @@ class FunctionModel(NamedEstimands):
             raise UsageError(
                 f"{self.source} observes nothing: give a site the name and values of an array, of {shown_arrays(data)}"
             )
-        return replace(data, observed=observed[0], also_observed=tuple(observed[1:]))
+        return observing(self.source, data, observed)
 
     def numpyro(self, data: Data) -> None:
         """The function, its observations as ``data`` has them."""

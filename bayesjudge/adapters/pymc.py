@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.adapters.estimands import require_entries, require_estimands
+from bayesjudge.adapters.estimands import observing, require_entries, require_estimands
 from bayesjudge.adapters.views import shown_arrays, view_of
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
@@ -38,8 +38,8 @@ def prepared(source: str, model: Any, data: Data) -> Data:
     if discrete := [one.name for one in model.discrete_value_vars]:
         raise UsageError(f"variable {discrete[0]!r} of {source} is a discrete unknown: sum it out of the likelihood")
     axes = {name: tuple(map(str, dims)) for name, dims in model.named_vars_to_dims.items()}
-    known = [one.name for one in (*model.free_RVs, *model.deterministics)]
-    require_estimands(source, {name: axes.get(name, _nameless(model[name])) for name in known}, data, fix=_FIX)
+    variables = [one.name for one in (*model.free_RVs, *model.deterministics)]
+    require_estimands(source, {name: axes.get(name, _nameless(model[name])) for name in variables}, data, fix=_FIX)
     view = view_of(data)
     for axis in (axis for axis in view.axes if axis in model.coords):
         require_entries(source, model.coords[axis], data, axis=axis)
@@ -59,16 +59,14 @@ def prepared(source: str, model: Any, data: Data) -> Data:
     own = {name: values for name, values in values_of.items() if name not in view.arrays}
     dims = {name: axes.get(name, tuple(f"{name}_{axis}" for axis in range(own[name].ndim))) for name in own}
     sizes = {dim: size for name in own for dim, size in zip(dims[name], own[name].shape, strict=True)}
-    observed, *more = values_of
-    return replace(
+    known = replace(
         data,
         arrays={**data.arrays, **own},
         dims={**data.dims, **dims},
         coords={**{dim: tuple(range(size)) for dim, size in sizes.items()}, **data.coords},
-        observed=observed,
-        also_observed=tuple(more),
         facts=facts,
     )
+    return observing(source, known, [*values_of])
 
 
 _FIX = "write dims='{axis}', within pm.Model(coords={{'{axis}': data.coords['{axis}']}})"

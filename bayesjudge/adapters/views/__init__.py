@@ -44,16 +44,18 @@ def data(table: Any, question: str | None = None, *, columns: Sequence[str] = ()
         ``n`` and ``positives`` (system). With columns, the same along the axis ``cell`` in place of ``system``,
         ``system_of`` (cell), and the columns by their names (cell): numbers in standard deviations from their mean,
         rounded to an eighth; of others codes of their levels, which are ``coords[column]``. Of battles, votes by
-        pair: ``wins, ties, losses, n`` (pair), and the codes ``first, second`` (pair) of its systems in
-        order. Of comparisons, over orders and conditions: ``outcomes`` (item, judge, outcome) and ``n`` (item,
-        judge), at most ``facts["most_trials"]``. Of pairs: ``agree`` (row) of those verified, their ``features``
-        (row, feature), ``category`` codes and ``vote`` (row), 0 where verdicts of two orders disagree and 1
-        elsewhere; and ``features_other, category_other, vote_other`` of the others (other).
+        pair: ``wins, ties, losses, n`` (pair), and the codes ``first, second`` (pair) of its systems in order; the
+        same of each judge's hard labels, ``judged_wins, judged_ties, judged_losses, judged_n`` (judge, judged), with
+        ``judged_first, judged_second`` (judged). Of comparisons, over orders and conditions: ``outcomes`` (item,
+        judge, outcome) and ``n`` (item, judge), at most ``facts["most_trials"]``. Of pairs: ``agree`` (row) of those
+        verified, their ``features`` (row, feature), ``category`` codes and ``vote`` (row), 0 where verdicts of two
+        orders disagree and 1 elsewhere; and ``features_other, category_other, vote_other`` of the others (other).
 
     Raises
     ------
     UsageError
-        Another table; verdicts of several judges; battles without votes; choices among more than two options.
+        Another table; verdicts of several judges; battles without votes or verdicts; choices among more than two
+        options.
 
     Examples
     --------

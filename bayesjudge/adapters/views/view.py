@@ -57,7 +57,8 @@ class View:
 def by_entry(name: str, observed: Values, data: Data) -> dict[str, Any]:
     """An observed array entry by entry: rates where each has a total ``n``, the values elsewhere."""
     values, axes = np.asarray(observed[name], dtype=float), data.dims[name]
-    total = np.asarray(data["n"]) if axes == data.dims.get("n") else np.ones(1)
+    of = next((one for one in ("n", "judged_n") if axes == data.dims.get(one)), None)
+    total = np.asarray(data[of]) if of else np.ones(1)
     values = values / np.where(total > 0, total, np.nan)
     found = {}
     for place in np.ndindex(*(len(data.coords[axis]) for axis in axes)):
