@@ -181,6 +181,7 @@ def test_a_saved_fit_of_counts_leaves_out_the_same(answer: bj.Comparison, tmp_pa
 
 def test_a_computed_accuracy_has_the_same_posterior(answer: bj.Comparison) -> None:
     other = bj.accuracy(LOG.verdicts, models=[on_the_logit_scale], seed=1, **SHORT)
+    assert other.checks["comparison"]["elpd"].tolist() == [other.fits["bayes:on_the_logit_scale"].loo().elpd]
     one, two = (
         found.estimates.where(estimand=("accuracy", "difference"), method=f"bayes:{name}").frame
         for found, name in ((answer, "validated_judge"), (other, "on_the_logit_scale"))
@@ -329,6 +330,7 @@ def test_a_factor_is_a_likelihood_whose_missing_checks_are_listed() -> None:
     why = "factored has the factor 'likelihood', from which no data can be drawn"
     assert set(found.checks["unchecked"]["reason"]) == {why}
     assert set(found.checks["sensitivity"]["diagnosis"]) == {"rests on the data"}
+    assert "comparison" not in found.checks
     assert "not checked of bayes:factored" in found.show().html
     model = as_model(factored)
     data = model.prepare(LOG.verdicts)

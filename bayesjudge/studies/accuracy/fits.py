@@ -182,10 +182,11 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     """Tables ``predictive``, ``comparison``, ``sensitivity`` and ``convergence``, in this order.
 
     Every table has columns ``judge`` and, but for the comparison, ``method``. The comparison is there when
-    other poolings or further models were fitted.
+    other poolings or further models were fitted, or one in place of `judge_error`.
     """
     others = {**fits.alternatives, **{one.model.label: one for one in fits.more}}
-    compared = {fits.headline.model.label: fits.headline, **others} if others else {}
+    compared = {fits.headline.model.label: fits.headline, **others}
+    compared = compared if others or not isinstance(fits.headline.model, JudgeError) else {}
     tables = check_fits(fits.answering, fits.everything.values(), compared=compared)
     return {name: table.assign(judge=fits.judge) for name, table in tables.items()}
 
