@@ -93,7 +93,7 @@ def refusal(
     able = sorted((one for one, _ in every if one.commands), key=lambda one: not one.possible)
     # With a second file, the problem may be in that one.
     alone = missing and own.lacks and gold is None and choices.get("items") is None
-    text = _lacking(parts[0], own.lacks) if alone else str(error)
+    text = _lacking(parts[0], own.lacks, near=not able) if alone else str(error)
     return UsageError(text, lacks="; ".join(own.lacks), instead=[one.commands[0] for one in able])
 
 
@@ -109,11 +109,14 @@ def _lack(problem: Problem) -> str:
     return f"in {problem.place}: {problem.allowed}" if about_rows else problem.allowed
 
 
-def _lacking(part: Part, lacks: Sequence[str]) -> str:
-    """What a table lacks, and what it has: one of its columns may be meant."""
+def _lacking(part: Part, lacks: Sequence[str], *, near: bool) -> str:
+    """What a table lacks, and what it has: one of its columns may be meant, or a tool that it is ``near``."""
     there = ", ".join(map(repr, paths_in(part.frame)))
     text = f"{part.name} lacks {'; '.join(lacks)}"
-    return f"{text}. It has {there}; if one of them is meant, type --column OURS=THAT." if part.tool is None else text
+    if part.tool is not None:
+        return text
+    formats = "".join(f" It holds {one.found}." for one in part.near) if near else ""
+    return f"{text}. It has {there}; if one of them is meant, type --column OURS=THAT.{formats}"
 
 
 def holds_labels(parts: Sequence[Part], columns: Columns) -> bool:

@@ -108,8 +108,11 @@ def inspect_source(
         frame = frame.rename(columns={"response": "model"})
     notes = list(said_once([(part, part.notes) for part in parts]))
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
-    if not (tool or any(answer.readable or answer.commands for answer, _ in asked.values())):
-        notes.insert(0, _columns_of(parts[0].frame))
+    if not (tool or any(answer.readable for answer, _ in asked.values())):
+        offered = any(answer.commands for answer, _ in asked.values())
+        # Where no column has a name of verdicts or labels, what is offered is a guess.
+        near = () if offered and {"verdict", "label"} & {*frame} else parts[0].near
+        notes[:0] = [*([] if offered else [_columns_of(parts[0].frame)]), *(one.found for one in near)]
     read = [part.rows for part in parts if part.rows]
     return Inspection(
         format=tool.name if tool else TABLE,

@@ -86,7 +86,9 @@ class Part:
     def explained(self, error: InputError) -> InputError:
         """The error, with the nearest formats where columns are missing."""
         missing = all(not problem.rows and problem.column not in self.frame for problem in error.problems)
-        return InputError([*error.problems, *self.near]) if missing and self.near else error
+        if not (missing and self.near):
+            return error
+        return InputError([*error.problems, *self.near], options=error.options)
 
 
 def read_parts(source: Any, reading: Reading | None = None, *, taken: Mapping[str, str] | None = None) -> list[Part]:

@@ -96,12 +96,12 @@ _NEAR = 0.5
 
 
 def near_formats(first: Sequence[Record], *, alone: bool = False) -> list[Problem]:
-    """The three formats that lack the fewest of their marks, for records that fit none and no table."""
+    """The three formats that lack the smallest shares of their marks, for records that fit none and no table."""
     lost = [
-        (len(lacked), tool.name, lacked)
+        (len(lacked) / len(tool.marks), tool.name, lacked)
         for tool in known_formats()
-        if tool.marks
-        for lacked in [min((tool.lacks(keys) for keys in _levels(tool, first, alone)), key=len)]
+        for levels in [[keys for keys in _levels(tool, first, alone) if not tool.without & keys]]
+        for lacked in [min(map(tool.lacks, levels), key=len, default=[])]
         if lacked and len(lacked) <= _NEAR * len(tool.marks)
     ]
     if not lost:

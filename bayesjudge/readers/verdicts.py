@@ -130,7 +130,9 @@ def read_verdicts(
         taken = (columns or {}).values()
         better = looks_like_items(frame, problems)
         if "verdict" not in frame:
-            better = better or looks_wide(parts[0].frame, parts[0].name, problems, taken=taken)
+            wide = looks_wide(parts[0].frame, parts[0].name, problems, taken=taken)
+            # Next to people's labels the table is read well enough to need no tool's format.
+            better = better or (parts[0].explained(wide) if wide and "label" not in frame else wide)
         if all(one.read_as == named[0].read_as for one in named):
             where = f" in {len(named)} files, here of {named[0].name}" if len(named) > 1 else ""
             better = better or words_offered(frame, problems, named[0].read_as, where=where)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from commands import run
 from format_fixtures import FIXTURES, Fixture, packed
 from fuzzing_formats import read_damaged
 
@@ -128,6 +129,34 @@ def test_a_file_without_one_mark_is_refused_with_the_key(name: str, tmp_path: Pa
         path.write_text("\n".join(map(json.dumps, left)))
         with pytest.raises(UsageError, match=f"lack.*{mark!r}"):
             read_parts(path, Reading(format=tool.name))
+
+
+#: A fixture, the mark that its records lack, how a question is refused, and what is near.
+LACKING = [
+    ("promptfoo-jsonl", "promptIdx", "accuracy", "promptfoo lacks 'promptIdx'"),
+    ("lm-eval", "filter", "accuracy", "lm-eval lacks 'filter'"),
+    ("lmarena", "winner", "elo", "lmarena lacks 'winner'; soft-elo lacks 'scores_a', 'scores_b'"),
+    # Its judge says that these are no LMArena votes.
+    ("mt-bench-votes", "winner", "elo", "mt-bench-votes lacks 'winner'; mt-bench-single lacks 'model', 'score'"),
+    ("wildbench-pair", "winner", "elo", "wildbench-pair lacks 'winner'"),
+]
+
+
+@pytest.mark.parametrize(("name", "mark", "question", "near"), LACKING)
+def test_records_that_lack_one_mark_are_near_their_format(
+    name: str, mark: str, question: str, near: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "records.jsonl"
+    left = [{key: value for key, value in record.items() if key != mark} for record in FIXTURES[name].content]
+    path.write_text("\n".join(map(json.dumps, left)))
+    nearest = f"no known tool's records; nearest: {near}"
+    found = inspect_source(path)
+    assert found.format == "table"
+    assert any(nearest in note for note in found.notes), found.notes
+    assert nearest in run(question, path).stderr
+    # Next to verdicts or scores that can be read there is nothing to say.
+    path.write_text("\n".join(json.dumps({**record, "item": k, "verdict": k % 2}) for k, record in enumerate(left)))
+    assert not any("nearest" in note for note in inspect_source(path).notes)
 
 
 def test_a_format_that_is_named_is_used_or_refused(tmp_path: Path) -> None:
