@@ -82,7 +82,7 @@ def to_battles(part: Part, *, mapped: Mapping[str, str]) -> Part:
     if part.tool is None:
         _require_no_single(part, mapped, lacks=_COMPARISONS)
         return part
-    _require_kind(part, compared=True)
+    _require_kind(part, compared=True, mapped=mapped)
     renamed = {"trial": "run", "annotator": "voter"}
     return _part(
         part, _named(part.frame, {name: ours for name, ours in renamed.items() if name not in mapped.values()})
@@ -135,8 +135,8 @@ def to_pairs(part: Part, *, mapped: Collection[str] = ()) -> Part:
         return part
     renamed = {"verdict": "judge_prefers", "human": "human_prefers", "item": "question"}
     frame = _judged(part)
-    if lost := [name for name in ("item", "model_a", "model_b") if name not in frame]:
-        raise UsageError(f"{part.name}: no record names {', '.join(map(repr, lost))}", lacks=_COMPARISONS)
+    if "item" not in frame:
+        raise UsageError(f"{part.name}: no record names 'item'", lacks=_COMPARISONS)
     return _part(part, _named(frame, renamed).assign(item=_pair_of(frame)))
 
 
@@ -180,12 +180,20 @@ def _part(part: Part, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Part:
     return replace(part, frame=frame, notes=(*part.notes, *notes))
 
 
-def _require_kind(part: Part, *, compared: bool) -> None:
-    there = "model_a" in part.frame and bool(part.frame["model_a"].notna().any())
+def _require_kind(part: Part, *, compared: bool, mapped: Collection[str] = ()) -> None:
+    there = _names(part, "model_a")
     if there and not compared:
         raise _other(part, holds=_COMPARISONS, lacks=_VERDICTS, instead="elo")
     if compared and not there:
         raise _other(part, holds=_SINGLE, lacks=_COMPARISONS, instead="accuracy")
+    if compared and not ("model_b" in mapped or _names(part, "model_b")):
+        said = "--set model_b=NAME"
+        text = f"no record names 'model_b', the second model of each comparison; state it with {said}"
+        raise UsageError(f"{part.name}: {text}", lacks=f"the second model: {said}", options=[said])
+
+
+def _names(part: Part, column: str) -> bool:
+    return column in part.frame and bool(part.frame[column].notna().any())
 
 
 def _other(part: Part, *, holds: str, lacks: str, instead: str) -> UsageError:

@@ -203,6 +203,21 @@ def test_a_judge_that_always_prefers_the_first_answer_is_no_evidence(tmp_path: P
     assert set(zip(battles["order"], battles["verdict"], strict=True)) == {("ba", 0.0), ("ab", 1.0)}
 
 
+@pytest.mark.parametrize("read", [read_battles, read_repeats, read_pairs])
+def test_games_without_a_baseline_need_its_name(read: Any, tmp_path: Path) -> None:
+    """Arena-Hard v0.1: every row was dropped for a missing model, with a message about the table as a whole."""
+    records = [{"question_id": "u", "model": "x", "judge": "j", "games": [{"score": "A>B"}, {"score": "A>B"}]}]
+    path = lines(tmp_path / "games.jsonl", records)
+    with pytest.raises(UsageError, match=r"no record names 'model_b'.* --set model_b=NAME") as raised:
+        read(path)
+    assert raised.value.options == ("--set model_b=NAME",)
+    read(path, put={"model_b": "base"})
+    assert read_battles(path, columns={"model_b": "order"}).frame["model_b"].tolist() == ["ba", "ab"]
+    asked = inspect_source(path).questions
+    for question in ("elo", "reliability", "audit"):
+        assert asked[question].commands[0].startswith(f"bayesjudge {question} {path} --set model_b=NAME")
+
+
 def test_both_games_of_judgebench_are_about_one_pair(tmp_path: Path) -> None:
     """In game 2 answer B stands first; a judge that follows the position contradicts itself."""
     records = [
