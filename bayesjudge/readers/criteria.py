@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR, Context
 from typing import Any
 
@@ -14,10 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.meaning import means_yes, only_decisions
+from bayesjudge.readers.meaning import denies, means_yes, only_decisions, undecided
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
-from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary, distinct_values, shown
+from bayesjudge.readers.values import as_words
+from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary, shown
 from bayesjudge.tables.words import code_numbers
 
 #: Values of a criterion, and criteria, that a message names.
@@ -59,8 +60,8 @@ def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
     scores = frame["verdict"].where(frame["score"].isna(), frame["score"])
     lost = () if values else unread_scores(scores, verdict or "score", reading)
     frame = frame.assign(
-        verdict=binary(part.name, frame, "verdict", reading, values),
-        label=binary(part.name, frame, "label", reading.of_labels, meaning),
+        verdict=binary(part.name, frame, "verdict", reading, values, named=verdict or "verdict"),
+        label=binary(part.name, frame, "label", reading.of_labels, meaning, named=people or "label"),
     )
     notes = (f"verdict: criterion {verdict!r} of {part.tool.name}",) if verdict and part.tool else ()
     return frame, notes + silent + lost
@@ -117,9 +118,18 @@ def _no_criterion(part: Part, option: str, wanted: str, frame: pd.DataFrame) -> 
 
 
 def binary(
-    name: str, frame: pd.DataFrame, column: str, reading: Reading, values: frozenset[str] = frozenset()
+    name: str,
+    frame: pd.DataFrame,
+    column: str,
+    reading: Reading,
+    values: frozenset[str] = frozenset(),
+    *,
+    named: str = "",
 ) -> pd.Series[Any]:
-    """Verdicts or labels as they are, or scores by the threshold; missing where there is neither."""
+    """Verdicts or labels as they are, or scores by the threshold; missing where there is neither.
+
+    named: What the file calls the column.
+    """
     found = frame[column].astype(object)
     if values:
         return means_yes(found, values)
@@ -139,7 +149,7 @@ def binary(
         raise no_threshold(name, column, numbers[codes[codes >= 0]])
     coded = code_binary(found)
     if (coded < MISSING).any():
-        raise InputError([_no_words(column, found[coded < MISSING])])
+        raise _no_words(found, column, named or column)
     return found
 
 
@@ -243,12 +253,39 @@ def _first_word(reply: object) -> str | None:
     return found[1].casefold() if found else None
 
 
-def _no_words(column: str, values: pd.Series[Any]) -> Problem:
-    names = sorted({str(value) for value in distinct_values(values)[1]})
-    some = ", ".join(map(repr, names[:MOST_NAMED]))
-    return Problem(
+def _no_words(found: pd.Series[Any], column: str, name: str) -> InputError:
+    """Words that mean neither yes nor no, with counts and an option for each that may mean yes."""
+    words = as_words(found[code_binary(found) < MISSING])
+    counts = as_words(found[~undecided(found)]).loc[lambda said: said != ""].value_counts()
+    # Of replies, which are words of their own each, none is worth an option.
+    replies = counts[MOST_NAMED:].sum() > MOST_UNREAD * counts.sum()
+    often = counts[: 0 if replies else MOST_NAMED]
+    kept = {str(word): int(n) for word, n in often.items() if "," not in str(word)}
+    _, options, fix = words_as_yes(kept, column, name)
+    problem = Problem(
         column=column,
-        found=f"values that mean neither yes nor no: {some}",
+        found=f"values that mean neither yes nor no: {', '.join(map(repr, sorted(set(words))[:MOST_NAMED]))}",
         allowed="0 or 1, true/false, yes/no, correct/incorrect, pass/fail",
-        fix=f"Say which mean yes: --{column} {column}={names[0]}.",
+        fix=fix,
     )
+    return InputError([problem], options=options)
+
+
+def words_as_yes(kept: Mapping[str, int], option: str, name: str) -> tuple[list[str], list[str], str]:
+    """Words that are neither yes nor no, an option for each, or for none, that may mean yes, and these in a sentence.
+
+    kept: Words and how many rows have them.
+
+    Examples
+    --------
+    >>> words_as_yes({"yes": 3, "partly": 2}, "verdict", "covered")[1]
+    ['--verdict covered=yes', '--verdict covered=yes,partly']
+    """
+    known = dict(zip(kept, code_binary(pd.Series(list(kept), dtype=object)), strict=True))
+    words = sorted((word for word in kept if known[word] < 0), key=lambda word: (denies(word, kept), word))
+    yes = [word for word in kept if known[word] == 1]
+    ways = [yes] * bool(yes) + [[*yes, word] for word in words]
+    options = [f"--{option} {shlex.quote(f'{name}={",".join(way)}')}" for way in ways]
+    offered = [f"{one} ({sum(kept[word] for word in way)} rows)" for one, way in zip(options, ways, strict=True)]
+    said = "; ".join([*offered, f"several by --{option} {name}=A,B"])
+    return words, options, f"Say which mean yes, others then mean no: {said}."

@@ -130,9 +130,11 @@ def denies(word: str, others: Collection[str]) -> bool:
     --------
     >>> denies("not covered", ["fully covered"]), denies("Invalid", ["valid"]), denies("unit", ["valid"])
     (True, True, False)
+    >>> denies("N", ["Y"])
+    True
     """
     says = _folded(word)
-    return says.startswith(("not ", "no ")) or _contrary(says) in set(map(_folded, others)) - {says}
+    return says == "n" or says.startswith(("not ", "no ")) or _contrary(says) in set(map(_folded, others)) - {says}
 
 
 def _contrary(word: str) -> str:

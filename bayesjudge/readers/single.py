@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_kinds import is_human
 from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
-from bayesjudge.readers.criteria import MOST_NAMED, MOST_UNREAD, binary, no_threshold
+from bayesjudge.readers.criteria import MOST_NAMED, MOST_UNREAD, binary, no_threshold, words_as_yes
 from bayesjudge.readers.format import File
-from bayesjudge.readers.meaning import denies, undecided
+from bayesjudge.readers.meaning import undecided
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.values import as_words
@@ -168,15 +168,9 @@ def words_offered(
         # Replies are words of their own each; of a few kinds of word some may be replies.
         replies = counts.sum() - often.sum() > MOST_UNREAD * counts.sum()
         kept = {str(word): int(n) for word, n in often.items() if n >= least and "," not in str(word)}
-        known = dict(zip(kept, code_binary(pd.Series(list(kept), dtype=object)), strict=True))
-        words = sorted((word for word in kept if known[word] < 0), key=lambda word: (denies(word, kept), word))
+        words, options, fix = words_as_yes(kept, name, read_as.get(name, name))
         if len(counts) < 2 or replies or not words:
             return None
-        theirs, yes = read_as.get(name, name), [word for word in kept if known[word] == 1]
-        ways = [yes] * bool(yes) + [[*yes, word] for word in words]
-        options = [f"--{name} {shlex.quote(f'{theirs}={",".join(way)}')}" for way in ways]
-        offered = [f"{one} ({sum(kept[word] for word in way)} rows)" for one, way in zip(options, ways, strict=True)]
-        fix = f"Say which mean yes, others then mean no: {'; '.join(offered)}; several by --{name} {theirs}=A,B."
         if len(words) < len(kept):
             # One word among yes and no may be a mistake: its rows are named.
             return InputError([replace(one, fix=fix) if one in mine else one for one in problems], options=options)

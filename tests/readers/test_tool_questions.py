@@ -272,9 +272,17 @@ def test_words_of_a_criterion_need_a_meaning(tmp_path: Path) -> None:
         for k, choice in enumerate(["Y", "N", "Unsure"])
     ]
     path = lines(tmp_path / "run.jsonl", [first, *events])
-    with pytest.raises(InputError, match="neither yes nor no: 'N', 'Unsure', 'Y'"):
+    with pytest.raises(InputError, match="neither yes nor no: 'N', 'Unsure', 'Y'") as raised:
         read_verdicts(path)
+    assert raised.value.options == ("--verdict choice=Y", "--verdict choice=N")
+    assert "--verdict choice=Y (1 rows); --verdict choice=N (1 rows)" in str(raised.value)
+    assert inspect_source(path).questions["accuracy"].commands[0] == f"bayesjudge accuracy {path} --verdict choice=Y"
     assert read_verdicts(path, verdict="choice=Y").frame["verdict"].tolist() == [1, 0]
+    # Replies that differ in nearly every row are no words to choose among.
+    long = lines(path, [first, *({**events[0], "data": {"choice": f"Reply {k}"}} for k in range(20))])
+    with pytest.raises(InputError, match=r"neither yes nor no: 'Reply 0', .*others then mean no: several by") as raised:
+        read_verdicts(long)
+    assert not raised.value.options
 
 
 @pytest.mark.parametrize(
