@@ -23,6 +23,8 @@ from bayesjudge.readers.verdicts import read_verdicts
 
 #: What the file to fill in is called.
 _TO_LABEL = "to_label.csv"
+#: What is said of metrics without a judge, and the commands that take them as labels.
+_NO_JUDGE = "a judge: these are metrics by reference or by code, with nothing to correct; they are their own labels"
 #: Options that one question after the other asks for: which column is the item, then which rows.
 _MOST_STEPS = 5
 
@@ -42,12 +44,16 @@ class QuestionAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """What a question found: its tables, what they hold, what they lack, and what to add to its command."""
+    """What a question found: its tables, what they hold, what they lack, and what to add to its command.
+
+    compared: Two runs can be compared with the same options.
+    """
 
     tables: Sequence[Any]
     why: str
     lacks: str = ""
     options: str = ""
+    compared: bool = False
 
 
 type _Ask = Callable[[list[Part], Columns, Choices], _Asked]
@@ -147,6 +153,8 @@ class _Log:
         if _TO_LABEL in found.options:
             # A file to fill in is written first.
             commands.insert(0, f"{command.replace('bayesjudge', 'bayesjudge next', 1)} --out {_TO_LABEL}")
+        if found.compared:
+            commands.append(self.command("compare", columns, choices, second=" AFTER") + found.options)
         answer = QuestionAnswer(possible=not lost, readable=True, why=found.why, lacks=lost, commands=commands)
         return answer, found.tables
 
@@ -172,11 +180,11 @@ class _Log:
             possible=False, readable=False, why=why, lacks=list(dict.fromkeys(filter(None, lacks))), commands=commands
         )
 
-    def command(self, question: str, columns: Columns, choices: Choices) -> str:
-        """The question as it is typed."""
+    def command(self, question: str, columns: Columns, choices: Choices, *, second: str = "") -> str:
+        """The question as it is typed, with a second file where it takes one."""
         name = shlex.quote(str(self.source)) if isinstance(self.source, str | Path) else "FILE"
         labelled = f" --gold {shlex.quote(self.gold)}" if self.gold and question == "accuracy" else ""
-        return f"bayesjudge {question} {name}{typed_options(columns, choices)}{labelled}"
+        return f"bayesjudge {question} {name}{second}{typed_options(columns, choices)}{labelled}"
 
     def _ask(self, question: str, columns: Columns, choices: Choices, parts: list[Part]) -> _Asked:
         if question == "accuracy":
@@ -220,6 +228,9 @@ def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: str | 
     why = f"{len(table)} verdicts, {labels} of them on answers with a label"
     if labels:
         return _Asked(tables=[table], why=why)
+    if table.metric:
+        own = f" --set 'label={{{table.metric}}}'"
+        return _Asked(tables=[table], why=why, lacks=_NO_JUDGE, options=own, compared=True)
     needed = "385 of each model's answers give ± .05 however the judge errs, fewer where it is good"
     lacks = f"people's labels on some answers: {needed}"
     return _Asked(tables=[table], why=why, lacks=lacks, options="" if gold else f" --gold {_TO_LABEL}")

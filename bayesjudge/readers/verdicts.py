@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Unpack
@@ -14,6 +14,7 @@ from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
 from bayesjudge.readers.conflicts import choose_one, repeats_of_what, several_answers
 from bayesjudge.readers.criteria import first_words, unread_scores
+from bayesjudge.readers.format import NO_JUDGES
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart
 from bayesjudge.readers.meaning import only_decisions, values_among, values_said
@@ -158,8 +159,16 @@ def read_verdicts(
         dropped={**unread(parts), **(gold.dropped if gold else {}), **verdicts.dropped},
         source=origins(parts) + tuple(one for other in (gold, items) if other for one in other.source),
         cluster=parts[0].cluster,
+        metric=_metric(parts[0], verdicts.frame["judge"].unique()),
         label_source=label_source({"label": reading.label} if reading.label else columns, verdicts.frame, "label"),
     )
+
+
+def _metric(part: Part, judges: Iterable[str]) -> str | None:
+    """What a tool's rows have verdicts in where no judge gave them: scores, or verdicts."""
+    if part.tool is None or not NO_JUDGES.issuperset(judges):
+        return None
+    return "score" if "score" in part.frame and part.frame["score"].notna().any() else "verdict"
 
 
 def _named(

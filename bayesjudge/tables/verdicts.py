@@ -38,6 +38,8 @@ class Verdicts:
         How people's labels were known as such: by their column's name, or because the user named the column.
     cluster : str, optional
         The column that holds items together which are several answers to one question.
+    metric : {"score", "verdict"}, optional
+        Where no judge judged, and verdicts are metrics by reference or by code: what a tool's log has them in.
     """
 
     frame: pd.DataFrame
@@ -47,6 +49,7 @@ class Verdicts:
     label_source: str | None = None
     cluster: str | None = None
     source: tuple[Mapping[str, Any], ...] = ()
+    metric: str | None = None
 
     @classmethod
     def from_frame(

@@ -218,6 +218,27 @@ def test_games_without_a_baseline_need_its_name(read: Any, tmp_path: Path) -> No
         assert asked[question].commands[0].startswith(f"bayesjudge {question} {path} --set model_b=NAME")
 
 
+@pytest.mark.parametrize(
+    ("name", "held"), [("lm-eval", "score"), ("rewardbench", "score"), ("promptfoo-jsonl", "verdict")]
+)
+def test_metrics_without_a_judge_are_their_own_labels(name: str, held: str, tmp_path: Path) -> None:
+    """They were answered with a command that draws answers to label."""
+    path = FIXTURES[name].write(tmp_path)
+    if name == "promptfoo-jsonl":
+        assert read_verdicts(path).metric is None
+        graded = {"componentResults": [{"pass": True, "assertion": {"type": "equals"}}]}
+        path = lines(path, [{**record, "gradingResult": graded} for record in FIXTURES[name].content])
+    table = read_verdicts(path, threshold=1, put={"label": f"{{{held}}}"})
+    assert read_verdicts(path, threshold=1).metric == table.metric == held
+    assert table.frame["label"].tolist() == table.frame["verdict"].tolist()
+    asked = inspect_source(path, threshold="1").questions["accuracy"]
+    assert asked.lacks[0].startswith("a judge: these are metrics by reference")
+    options = f"--threshold 1 --set 'label={{{held}}}'"
+    assert asked.commands == [f"bayesjudge {one} {options}" for one in (f"accuracy {path}", f"compare {path} AFTER")]
+    # Who names a judge has one.
+    assert read_verdicts(path, threshold=1, put={"judge": "gpt"}).metric is None
+
+
 def test_both_games_of_judgebench_are_about_one_pair(tmp_path: Path) -> None:
     """In game 2 answer B stands first; a judge that follows the position contradicts itself."""
     records = [

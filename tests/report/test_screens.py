@@ -249,6 +249,10 @@ def test_without_labels_no_model_is_best_and_the_next_command_is_named():
     assert said[2].endswith("bayesjudge next accuracy log.csv --where prompt=short --out to_label.csv")
     assert said[3].endswith(f"{data['command']} --gold to_label.csv")
     assert "best" not in screen(answer, 120)
+    said = headline(answer_of(["a", "b"], settings=SETTINGS | data | {"metric": "score"}))
+    assert said[0].startswith("These are metrics by reference or by code: no judge gave them")
+    assert said[2].endswith(f"{command} --set 'label={{score}}'")
+    assert said[3].endswith("bayesjudge compare log.csv AFTER --where prompt=short --set 'label={score}'")
 
 
 def test_names_are_printed_as_they_are_not_read_as_markup():

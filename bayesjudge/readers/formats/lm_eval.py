@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row, judged
+from bayesjudge.readers.format import BY_REFERENCE, File, Format, Record, Row, judged
 from bayesjudge.readers.values import at, listing, number, text
 
 _NAME = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.:-]+")
@@ -21,7 +21,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         "model": text(at(results, "model_name")) or (file.folder if task else None),
     }
     for name in map(str, listing(record.get("metrics"))):
-        yield judged(row, f"{name},{record.get('filter')}", number(record.get(name)), judge="reference")
+        yield judged(row, f"{name},{record.get('filter')}", number(record.get(name)), judge=BY_REFERENCE)
 
 
 FORMATS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayesjudge.readers.format import File, Format, Record, Row, judged
+from bayesjudge.readers.format import BY_GOLD, File, Format, Record, Row, judged
 from bayesjudge.readers.values import listing, number, text
 
 
@@ -14,7 +14,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     models = listing(record.get("model")) or [record.get("model")] * len(columns[0])
     for item, result, subset, model in zip(*columns, models, strict=False):
         row = {"item": text(item), "model": text(model), "subset": text(subset)}
-        yield judged(row, None, number(result), judge="gold preference")
+        yield judged(row, None, number(result), judge=BY_GOLD)
 
 
 def _columns(first: Sequence[Record]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -188,6 +188,8 @@ def _unlabelled(answer: Comparison) -> list[str]:
         for row in rows.head(MOST_RATES).to_dict("records")
     ]
     more = f" ({len(rows) - MOST_RATES} more below)" if len(rows) > MOST_RATES else ""
+    if "metric" in answer.settings:
+        return _by_metric(answer, f"They call {', '.join(shares)} answers correct{more}.")
     return [
         "Not yet: no answer has a human label, so the judge's errors are unknown and no model can be called better.",
         f"{who} {', '.join(shares)} answers correct{more}: these are rates of verdicts, not accuracies.",
@@ -195,12 +197,35 @@ def _unlabelled(answer: Comparison) -> list[str]:
     ]
 
 
+def _by_metric(answer: Comparison, rates: str) -> list[str]:
+    """What is said of metrics without a judge: they are their own labels, with which answers and runs are compared."""
+    words = _words(answer)
+    labels = ["--set", f"label={{{answer.settings['metric']}}}"]
+    accuracy = shlex.join(["bayesjudge", "accuracy", *words, *labels])
+    compare = shlex.join(["bayesjudge", "compare", words[0], "AFTER", *_read(words), *labels])
+    return [
+        "These are metrics by reference or by code: no judge gave them, so there is nothing to correct or to label.",
+        rates,
+        f"As their own labels they give intervals of models and differences: {accuracy}",
+        f"With a second run, whose file takes the place of AFTER: {compare}",
+    ]
+
+
+def _words(answer: Comparison) -> list[str]:
+    """The words of the command after the question, the file first."""
+    return shlex.split(str(answer.settings.get("command", "")))[2:] or [str(answer.settings.get("file", "FILE"))]
+
+
+def _read(words: Sequence[str]) -> list[str]:
+    """Of a command's words, the options of how its file is read."""
+    return [*chain.from_iterable(pair for pair in pairwise(words) if pair[0] in READING)]
+
+
 def _labelling(answer: Comparison) -> list[str]:
     """The commands that draw answers to label and use their labels."""
     command, file = str(answer.settings.get("command", "")), str(answer.settings.get("file", "FILE"))
-    words = shlex.split(command)[2:] or [file]
-    read = [pair for pair in pairwise(words) if pair[0] in READING]
-    drawn = shlex.join(["bayesjudge", "next", "accuracy", words[0], *chain.from_iterable(read), "--out", SHEET])
+    words = _words(answer)
+    drawn = shlex.join(["bayesjudge", "next", "accuracy", words[0], *_read(words), "--out", SHEET])
     in_python = f"bj.accuracy(bj.read_verdicts({file!r}, labels={SHEET!r}))"
     again = f"{command} --gold {SHEET}" if command else in_python
     return [

@@ -137,6 +137,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         **options.settings,
         **_facts(counts, chosen),
         **file_fact(verdicts),
+        **({"metric": table.metric} if isinstance(table, Verdicts) and table.metric else {}),
         "compare": compared,
         "panel": votes is not None,
         "label_source": counts.label_source,
