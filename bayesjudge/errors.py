@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 from bayesjudge.text import visible
@@ -40,12 +40,29 @@ class Problem:
         return f"column {_cut(self.theirs or self.column)!r}" + (f" (read as {self.column})" if self.theirs else "")
 
     def __str__(self) -> str:
-        where = self.place
-        if self.rows:
-            shown = ", ".join(str(row) for row in list(self.rows)[:5])
-            more = f" and {len(self.rows) - 5} more" if len(self.rows) > 5 else ""
-            where += f", row {shown}{more}"
+        where = f"{self.place}, row {_numbers(self.rows)}" if self.rows else self.place
         return visible(f"{where}: found {_cut(self.found)}; allowed: {self.allowed}. {_cut(self.fix)}")
+
+
+def _numbers(rows: Sequence[int]) -> str:
+    more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+    return ", ".join(map(str, rows[:5])) + more
+
+
+def _sentences(problems: Iterable[Problem]) -> list[str]:
+    """Each problem as a sentence; those that differ in what rows hold alone, in one."""
+    same: dict[object, list[Problem]] = {}
+    for place, problem in enumerate(problems):
+        key = (problem.place, problem.allowed, problem.fix) if problem.rows else place
+        same.setdefault(key, []).append(problem)
+    return [str(mine[0] if len(mine) == 1 else _together(mine)) for mine in same.values()]
+
+
+def _together(problems: Sequence[Problem]) -> Problem:
+    counts = [f" in {len(one.rows)} rows" if len(one.rows) > 1 else "" for one in problems]
+    first, *others = (f"{one.found}{count}" for one, count in zip(problems, counts, strict=True))
+    rest = [f"row {_numbers(one.rows)}: found {found}" for one, found in zip(problems[1:], others, strict=True)]
+    return replace(problems[0], found="; ".join([first, *rest]))
 
 
 #: Longest part of a message: a column can be named with a page of text.
@@ -68,13 +85,15 @@ class InputError(ValueError):
     >>> problem = Problem(column="verdict", found="'maybe'", allowed="0 or 1", fix="Recode it.", rows=[3])
     >>> print(InputError([problem]))
     column 'verdict', row 3: found 'maybe'; allowed: 0 or 1. Recode it.
+    >>> print(InputError([problem, replace(problem, found="'hm'", rows=[4, 6])]))
+    column 'verdict', row 3: found 'maybe'; row 4, 6: found 'hm' in 2 rows; allowed: 0 or 1. Recode it.
     """
 
     def __init__(
         self, problems: Iterable[Problem], *, options: Sequence[str] = (), instead: Sequence[str] = ()
     ) -> None:
         self.problems, self.options, self.instead = tuple(problems), tuple(options), tuple(instead)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(_sentences(self.problems)))
 
 
 class UsageError(ValueError):

@@ -108,6 +108,20 @@ def test_many_bad_values_are_told_in_few_problems_and_no_row_is_lost() -> None:
     assert sorted(row for _, rows, _ in found for row in rows) == list(range(1, 1001))
 
 
+def test_bad_values_of_a_column_are_one_sentence_with_their_counts() -> None:
+    """Each came with all that is allowed and what to type, six times the same text."""
+    frame = pd.DataFrame(
+        {"item": range(5), "model": "m", "verdict": ["hm", "no", "perhaps", "hm", "yes"], "label": "x"}
+    )
+    with pytest.raises(InputError) as refused:
+        Verdicts.from_frame(frame)
+    verdict, label = str(refused.value).splitlines()
+    assert verdict.startswith(
+        "column 'verdict', row 1, 4: found 'hm' in 2 rows; row 3: found 'perhaps'; allowed: 0 or 1"
+    )
+    assert label.startswith("column 'label', row 1, 2, 3, 4, 5: found 'x'; allowed: 0 or 1")
+
+
 def test_numbers_become_names_and_text_stays() -> None:
     frame = pd.DataFrame(
         {"item": [1.0, 2.5, 3.0], "model": ["007", "1.0", " a "], "judge": [10**17, 1, 2], "verdict": 1}
