@@ -265,8 +265,8 @@ def hardly_filled(frame: pd.DataFrame) -> set[str]:
     >>> hardly_filled(pd.DataFrame({"id": range(200), "prompt": ["as published", *[None] * 199]}))
     {'prompt'}
     """
-    filled = frame.notna().mean().to_numpy()
-    return {str(name) for name, share in zip(frame.columns, filled, strict=True) if share <= _HARDLY}
+    shares = frame.notna().to_numpy().sum(axis=0) / max(len(frame), 1)
+    return {str(name) for name, share in zip(frame.columns, shares, strict=True) if share <= _HARDLY and len(frame)}
 
 
 def _last_of(name: str, aliases: Aliases) -> list[str]:

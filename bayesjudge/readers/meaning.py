@@ -117,10 +117,19 @@ def only_decisions(
 
 
 def values_among(files: Sequence[Part], name: str) -> list[Any]:
-    """The values of a column in all of several files, of each those that are no long texts."""
+    """The values of a column in all of several files, once each, but for long texts.
+
+    Examples
+    --------
+    >>> files = [Part(name=str(k), frame=pd.DataFrame({"x": ["yes", "no" * 30, k // 2]})) for k in range(3)]
+    >>> values_among(files, "x")
+    ['yes', 0, 1]
+    """
     columns = [part.frame[name] for part in files if len(files) > 1 and name in part.frame]
     values = itertools.chain(*(distinct_values(one)[1] for one in columns if isinstance(one, pd.Series)))
-    return [value for value in values if not isinstance(value, str) or len(value) <= _LONGEST]
+    few = (value for value in values if not isinstance(value, str) or len(value) <= _LONGEST)
+    # Of many files nearly all have the same values, which each of them is compared with.
+    return [*{(type(value), _word(value)): value for value in few}.values()]
 
 
 def denies(word: str, others: Collection[str]) -> bool:
@@ -165,8 +174,10 @@ def values_said(
     found = []
     for option in options:
         name, values = said[option]
+        if not values:
+            continue
         cells = [cell for part in parts for cell in _cells(part, option, name or option, columns or {})]
-        if values and cells:
+        if cells:
             every = list(itertools.chain(*(distinct_values(column)[1] for column in cells)))
             sure = [decided(column, name or option, values, among=every)[0] for column in cells]
             counts = Counter(_word(value) for column in sure for value in column.dropna())

@@ -46,7 +46,10 @@ def recognise_format(
         return None
     among = _wanted(wanted) if wanted else [tool for tool in known_formats() if not tool.without & taken.keys()]
     shown = [{key: value for key, value in record.items() if key not in taken.values()} for record in first]
-    found = [fit for tool in among for fit in [_fits(tool, shown, alone=alone)] if fit is not None]
+    keys = _keys(shown)
+    # Of many formats few have their marks there: records are looked at one by one for these alone.
+    likely = [tool for tool in among if alone or not tool.lacks(keys)]
+    found = [fit for tool in likely for fit in [_fits(tool, shown, alone=alone)] if fit is not None]
     if len(found) > 1:
         names = " and ".join(f"{fit.tool.name} ({fit.tool.title})" for fit in found)
         commands = " or ".join(f"--format {fit.tool.name}" for fit in found)
@@ -67,7 +70,7 @@ def _wanted(name: str) -> tuple[Format, ...]:
 
 
 def _fits(tool: Format, first: Sequence[Record], *, alone: bool) -> Found | None:
-    body = [record for record in first if not (tool.preamble & record.keys())]
+    body = [record for record in first if not (tool.preamble & record.keys())] if tool.preamble else first
     if body and tool.recognises(body):
         return Found(tool=tool)
     return enclosed(tool, first[0]) if alone and first else None
@@ -97,10 +100,11 @@ _NEAR = 0.5
 
 def near_formats(first: Sequence[Record], *, alone: bool = False) -> list[Problem]:
     """The three formats that lack the smallest shares of their marks, for records that fit none and no table."""
+    own = _keys(first)
     lost = [
         (len(lacked) / len(tool.marks), tool.name, lacked)
         for tool in known_formats()
-        for levels in [[keys for keys in _levels(tool, first, alone) if not tool.without & keys]]
+        for levels in [[keys for keys in (own, *_inside(tool, first, alone)) if not tool.without & keys]]
         for lacked in [min(map(tool.lacks, levels), key=len, default=[])]
         if lacked and len(lacked) <= _NEAR * len(tool.marks)
     ]
@@ -117,8 +121,11 @@ def near_formats(first: Sequence[Record], *, alone: bool = False) -> list[Proble
     ]
 
 
-def _levels(tool: Format, first: Sequence[Record], alone: bool) -> list[set[str]]:
-    """Keys of the records, and of those that the one object may enclose."""
+def _inside(tool: Format, first: Sequence[Record], alone: bool) -> list[set[str]]:
+    """Keys of the records that the one object may enclose."""
     inside = [at(first[0], path) for path in tool.records] if alone and first else []
-    lists = [first, *(found[:FIRST] for found in inside if isinstance(found, list))]
-    return [{str(key) for record in records if isinstance(record, Mapping) for key in record} for records in lists]
+    return [_keys(found[:FIRST]) for found in inside if isinstance(found, list)]
+
+
+def _keys(records: Sequence[Any]) -> set[str]:
+    return {str(key) for record in records if isinstance(record, Mapping) for key in record}

@@ -116,8 +116,8 @@ def _missing_column(name: str, near: list[str], there: str) -> Problem:
 
 def require_unique(found: pd.Index) -> None:
     """Refuse a table with two columns of one name."""
-    repeated = found[found.duplicated()].unique()
-    if len(repeated):
+    if not found.is_unique:
+        repeated = found[found.duplicated()].unique()
         raise InputError(
             Problem(
                 column=name,
