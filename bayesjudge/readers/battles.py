@@ -12,7 +12,13 @@ from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, reference_answers
 from bayesjudge.readers.conflicts import choose_one, repeats_of_what
 from bayesjudge.readers.items import of_log, read_items, with_items
-from bayesjudge.readers.marks import one_vote_a_row, people_among_judges, voters_among_columns, without_fickle_voters
+from bayesjudge.readers.marks import (
+    one_vote_a_row,
+    people_alone,
+    people_among_judges,
+    voters_among_columns,
+    without_fickle_voters,
+)
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
@@ -163,6 +169,7 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
     sides = ("human", "verdict")
     whole, read = winners_named(named.frame, sides, [named.read_as.get(side, side) for side in sides])
     people, said = people_among_judges(whole, "verdict") if "human" not in whole else (None, ())
+    said += () if part.tool or people is None else people_alone(whole, named.read_as.get("verdict", "verdict"))
     if people is not None and people.any():
         voted = whole["verdict"].astype(object).where(people)
         whole = whole.assign(human=voted, **{name: whole[name].mask(people) for name in ("judge", "verdict")})

@@ -140,6 +140,23 @@ def people_among_judges(frame: pd.DataFrame, verdict: str) -> tuple[pd.Series[bo
     return found.astype(bool), (f"{int(found.sum())} rows of the judge {str(name)!r} were read as people's",)
 
 
+def people_alone(frame: pd.DataFrame, theirs: str) -> tuple[str, ...]:
+    """What is said of comparisons by a judge called human alone: what makes them votes.
+
+    theirs: The file's name of the verdicts.
+
+    Examples
+    --------
+    >>> print(people_alone(pd.DataFrame({"judge": ["human"], "verdict": ["a"]}), "winner")[0])
+    every verdict's judge is 'human': if people voted, `--column human=winner` makes them votes
+    """
+    there = {"judge", "verdict"} <= set(frame.columns) and not frame.empty
+    if not (there and as_words(frame["judge"]).map(is_human).all()):
+        return ()
+    typed = f"--column {shlex.quote(f'human={theirs}')}"
+    return (f"every verdict's judge is {str(frame['judge'].iloc[0])!r}: if people voted, `{typed}` makes them votes",)
+
+
 def people_apart(parts: list[Part]) -> tuple[list[Part], list[pd.DataFrame], tuple[str, ...]]:
     """Plain tables of verdicts without the rows whose judge is people, these as marks, and what is said of them."""
     free = [part for part in parts if part.tool is None and "label" not in part.frame]

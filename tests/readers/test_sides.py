@@ -68,7 +68,12 @@ def test_votes_of_a_judge_called_human_are_peoples() -> None:
     assert battles.frame["judge"].dropna().unique().tolist() == ["g"]
     assert "3 rows of the judge 'Human' were read as people's" in battles.warnings
     # Where all are human, a judge of that name is a judge.
-    assert read_battles(BATTLES.assign(judge="human")).frame["human"].isna().all()
+    alone = read_battles(BATTLES.assign(judge="human"))
+    assert alone.frame["human"].isna().all()
+    assert any("if people voted, `--column human=winner` makes them votes" in text for text in alone.warnings)
+    voted = read_battles(BATTLES.assign(judge="human"), columns={"human": "winner"})
+    assert voted.frame["human"].notna().all()
+    assert not any("if people voted" in text for text in (*voted.warnings, *battles.warnings))
 
 
 @pytest.mark.parametrize("column", ["reviewer", "llm_judge"])
