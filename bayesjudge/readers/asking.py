@@ -95,11 +95,13 @@ def refusal(
         command = log.command(question, columns, choices)
         options = [one.removeprefix(command).strip() for one in own.commands if one.startswith(command)]
         return _with_options(error, options)
-    every = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts).values()
-    able = sorted((one for one, _ in every if one.commands), key=lambda one: not one.possible)
+    asked = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts).values()
+    every = [one for one, _ in asked]
+    able = sorted((one for one in every if one.commands), key=lambda one: not one.possible)
     # With a second file, the problem may be in that one.
     alone = missing and own.lacks and gold is None and choices.get("items") is None
-    text = _lacking(parts[0], own.lacks, near=not able) if alone else str(error)
+    unread = not any(one.commands or one.readable for one in every)
+    text = _lacking(parts[0], own.lacks, near=unread) if alone else str(error)
     return UsageError(text, lacks="; ".join(own.lacks), instead=[one.commands[0] for one in able])
 
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import BATTLE_ALIASES, reference_answers
+from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, columns_of, reference_answers
 from bayesjudge.readers.conflicts import choose_one, repeats_of_what
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.marks import (
@@ -22,7 +22,7 @@ from bayesjudge.readers.marks import (
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.sides import winners_named
+from bayesjudge.readers.sides import may_be_winners, winners_named
 from bayesjudge.readers.wide import one_judge_a_row
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_gaps import require_no_ranks
@@ -104,7 +104,7 @@ def read_battles(
     except InputError as error:
         found = located(error.problems, parts)
         better = choose_one(frame, found, value="human", keys=_KEYS[:3], known=NAMES)
-        raise better or parts[0].explained(InputError(found)) from error
+        raise better or _codes_of_winners(parts[0], found) or parts[0].explained(InputError(found)) from error
     warnings += _of_probabilities(frame)
     warnings += repeats_of_what(
         frame,
@@ -123,6 +123,15 @@ def read_battles(
         source=origins(parts) + (items.source if items else ()),
         label_source=label_source(columns, battles.frame, "human", by_format=parts[0].tool is not None),
     )
+
+
+def _codes_of_winners(part: Part, problems: Sequence[Problem]) -> UsageError | None:
+    """What is said of a table without outcomes whose scores may be codes of the winner."""
+    scores = columns_of(part.frame, ["score", *SCORE_ALIASES["score"][0]])
+    if part.tool is not None or len(scores) != 1 or not all(one.whole for one in problems):
+        return None
+    options, said = may_be_winners(part.frame, scores[0], scores[0], ours="verdict")
+    return UsageError(f"{part.name}: {said}", lacks=problems[0].allowed, options=options) if said else None
 
 
 def _of_probabilities(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,6 +77,31 @@ def _numbered(column: pd.Series[Any], name: str, *, ours: bool) -> tuple[pd.Seri
     tie = ", 0.5 as tie" if 0.5 in numbers else ""
     said = f"numbers of column {name!r} were read as: 1 as a, 0 as b{tie}"
     return column, [said] if plain and not ours else []
+
+
+def may_be_winners(frame: pd.DataFrame, value: str, name: str, *, ours: str) -> tuple[list[str], str]:
+    """Of few whole numbers next to two models the option that reads them as winners, and what is said of them.
+
+    value: The column; name: what the file calls it; ours: our name of a column of winners.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"model_a": ["x", "y"], "model_b": ["y", "x"], "score": [1, 2]})
+    >>> may_be_winners(frame, "score", "points", ours="verdict")[0]
+    ['--column verdict=points']
+    """
+    codes, numbers = code_numbers(frame[value])
+    few = sorted(set(numbers.tolist()))
+    winners = itertools.chain(["outcome", "verdict", "human"], *BATTLE_ALIASES["verdict"], *BATTLE_ALIASES["human"])
+    if not all(_models(frame)) or columns_of(frame, [*winners]):
+        return [], ""
+    if (codes == UNKNOWN).any() or not 2 <= len(few) <= len(OUTCOMES) or any(number % 1 for number in few):
+        return [], ""
+    said = f"numbers of column {name!r} ({', '.join(f'{number:g}' for number in few)}) may be codes of the winner"
+    if (code_outcome(_numbered(frame[value], name, ours=True)[0]) == UNKNOWN).any():
+        return [], f"{said}: write a, b and tie in place of them, as nothing says which is which"
+    option = f"--column {shlex.quote(f'{ours}={name}')}"
+    return [option], f"{said}: {option} reads them so"
 
 
 def _models(frame: pd.DataFrame) -> tuple[str, str]:

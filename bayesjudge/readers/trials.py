@@ -17,7 +17,7 @@ from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.sides import pairs_as_items, winners_named
+from bayesjudge.readers.sides import may_be_winners, pairs_as_items, winners_named
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS
 from bayesjudge.tables.repeat_rows import Layout
@@ -261,6 +261,9 @@ def _scores(
     frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES, items)
     frame, paired = pairs_as_items(frame)
     warnings += paired + _numbered(frame)
+    if "score" in frame and parts[0].tool is None:
+        theirs = named[0].read_as.get("score", "score")
+        warnings += tuple(filter(None, may_be_winners(frame, "score", theirs, ours="outcome")[1:]))
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:

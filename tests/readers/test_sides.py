@@ -102,6 +102,34 @@ def test_a_judge_that_is_set_is_no_person() -> None:
     assert read_battles(votes.assign(judge_model="gpt-4")).frame["human"].isna().all()
 
 
+@pytest.mark.parametrize(
+    ("codes", "read", "said"),
+    [
+        ((1, 2, 3), [1.0, 0.0, 0.5], "--column {}=score reads them so"),
+        ((-1, 0, 1), [0.0, 0.5, 1.0], "--column {}=score reads them so"),
+        ((0, 1, 2), [], "write a, b and tie in place of them"),
+        ((1.5, 2, 3), [], ""),
+        ((1, 2, 3, 4), [], ""),
+    ],
+)
+def test_few_scores_of_comparisons_may_be_codes_of_the_winner(
+    codes: tuple[float, ...], read: list[float], said: str
+) -> None:
+    log = pd.DataFrame({"item": range(len(codes)), "model_a": "x", "model_b": "y", "judge": "j", "score": codes})
+    with pytest.raises((InputError, UsageError)) as raised:
+        read_battles(log)
+    assert said.format("verdict") in str(raised.value)
+    assert raised.value.options == (("--column verdict=score",) if read else ())
+    assert not read or read_battles(log, columns={"verdict": "score"}).frame["verdict"].tolist() == read
+    for table, noted in ((log, bool(said)), (log.assign(winner="a"), False)):
+        # Next to a winner they are grades.
+        _, scores = read_repeats(table)
+        assert scores is not None
+        found = [text for text in scores.warnings if "may be codes of the winner" in text]
+        assert len(found) == noted
+        assert all(said.format("outcome") in text for text in found)
+
+
 def test_numbers_of_arena_votes_are_said() -> None:
     votes = BATTLES.drop(columns="judge").assign(winner=[0, 1, 1])
     assert "numbers of column 'winner' were read as: 1 as a, 0 as b" in read_battles(votes).warnings
