@@ -61,10 +61,14 @@ ROW_NAMES = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class File:
-    """Where records come from."""
+    """Where records come from.
+
+    taken: Our names that the user gives columns or values, whatever the format has for them.
+    """
 
     name: str
     header: dict[str, Any] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
     notes: dict[str, None] = field(default_factory=dict)
 
     def note(self, text: str) -> None:

@@ -238,7 +238,8 @@ def _of_frame(name: str, frame: pd.DataFrame, reading: Reading, taken: Mapping[s
     found = recognise_format(name, shown, wanted=reading.format, taken=taken)
     if found is None:
         return Part(name=name, frame=frame, near=tuple(near_formats(first)))
-    return _of_tool(File(name=name), found.tool, frame_records(apart), reading)
+    file = File(name=name, taken=frozenset({*taken, *reading.put}))
+    return _of_tool(file, found.tool, frame_records(apart), reading)
 
 
 def _apart(names: list[str]) -> list[str]:
@@ -274,7 +275,8 @@ def _of_records(
     columns = found.tool.columns
     if columns and isinstance(records, JsonRecords) and not reading.texts and not any("*" in name for name in columns):
         records.only({*columns, *found.tool.marks, *found.tool.preamble})
-    file = File(name=name, header={**(header or {}), **(found.header or {})})
+    known = {**(header or {}), **(found.header or {})}
+    file = File(name=name, header=known, taken=frozenset({*taken, *reading.put}))
     return _of_tool(file, found.tool, every if found.records is None else iter(found.records), reading)
 
 

@@ -59,6 +59,17 @@ def test_arena_votes_are_on_their_question_and_by_their_voter(tmp_path: Path) ->
     mapped = read_battles(tmp_path / "votes.jsonl", columns={"voter": "annotator"})
     assert mapped.frame["voter"].tolist() == ["p", "r"]
     assert "column 'id' was read as item" in read_battles(frame.drop(columns="question_id")).warnings
+    # Without an id the prompt is the item, unless the user says otherwise or there is none.
+    pairs = frame.drop(columns=["id", "question_id"]).assign(pair=["p1", "p2"])
+    shared = pairs.assign(prompt="Why?")
+    assert "column 'prompt' was read as item" in read_battles(shared).warnings
+    shared.to_parquet(tmp_path / "votes.parquet")  # of which no text is read
+    for table in (pairs, tmp_path / "votes.parquet"):
+        assert not any("was read as item" in text for text in read_battles(table).warnings)
+    for said in ({"columns": {"item": "pair"}}, {"put": {"item": "{pair}"}}):
+        named = read_battles(shared, **said)
+        assert named.frame["item"].tolist() == ["p1", "p2"]
+        assert not any("was read as item" in text for text in named.warnings)
 
 
 @pytest.mark.parametrize("name", ["annotator", "rater", "user", "worker_id", "turkerid"])

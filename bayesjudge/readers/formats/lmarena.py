@@ -71,8 +71,9 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         winner = _marked([number(record.get(name)) for name in _ONE_HOT])
     row: Row = {name: value for name, value in scalars(record).items() if name not in _NOT_KEPT}
     named = next((name for name in _IDS if text(record.get(name))), "prompt")
-    file.note(f"column {named!r} was read as item")
     item = canonical(record.get(named)) if named == "prompt" else text(record[named])
+    if item is not None and "item" not in file.taken:
+        file.note(f"column {named!r} was read as item")
     row |= {"item": item, "human": winner}
     voter = next((found for name in _VOTERS if (found := text(record.get(name)))), None)
     row.setdefault("annotator", voter)
