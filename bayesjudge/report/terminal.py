@@ -89,7 +89,7 @@ def _every_row(answer: Comparison) -> list[Table]:
         for (estimand, judge), mine in rows.groupby(["estimand", "judge"], sort=False):
             about = f" by judge {judge}" if judge else ""
             title = f"{title_of(str(estimand))}{about}, {percent(answer)} intervals"
-            found.append(_long(mine.sort_values(["group", "unit"], kind="stable"), title))
+            found.append(_long(missing_last(mine.sort_values(["group", "unit"], kind="stable")), title))
     return found
 
 
@@ -205,6 +205,16 @@ def why_undefined(rows: pd.DataFrame) -> str | None:
 def figure(value: float, spec: str = ".3f") -> str:
     """A number, three decimals by default, and no sign on a zero."""
     return f"{value:z{spec}}"
+
+
+#: What counts call the group of items that have none.
+_NO_GROUP = "(missing)"
+
+
+def missing_last(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows in their order, but for those of items without a group, which come last."""
+    lost = rows["group"] == _NO_GROUP
+    return pd.concat([rows[~lost], rows[lost]]) if lost.any() else rows
 
 
 def unit_name(unit: Any, group: Any) -> str:

@@ -20,6 +20,7 @@ from bayesjudge.estimates.gate import Gate
 from bayesjudge.maths.majority import TRIALS
 from bayesjudge.models.repeated_trials.results import ONCE
 from bayesjudge.report import Page, render_page
+from bayesjudge.report.accuracy.groups import groups_section
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.accuracy.terminal import MOST_PAIRS
 from bayesjudge.report.citing import citation_of
@@ -175,6 +176,17 @@ def test_groups_have_their_own_lines():
     grouped = answer.estimates.with_column(group="law")
     both = Estimates.concat([answer.estimates, grouped])
     assert "a in law" in screen(answer_of(["a"], estimates=both))
+
+
+def test_what_has_no_group_comes_after_all_groups():
+    answer = answer_of(["a"])
+    groups = [answer.estimates.with_column(group=name) for name in ("(missing)", "art", "law")]
+    grouped = answer_of(["a"], estimates=Estimates.concat([answer.estimates, *groups]))
+    for text in (screen(grouped), screen(grouped, 200, every=True)):
+        assert text.index("a in law") < text.index("a in (missing)")
+    section = groups_section(grouped)
+    assert section is not None
+    assert section.tables[0].frame["model"].tolist() == ["a in art", "a in law", "a in (missing)"]
 
 
 def test_every_row_shows_every_method_and_its_note():

@@ -12,7 +12,7 @@ from bayesjudge.report.page import Section
 from bayesjudge.report.reading import estimand_in
 from bayesjudge.report.sections import figure_of
 from bayesjudge.report.tables import comparison_table
-from bayesjudge.report.terminal import unit_name
+from bayesjudge.report.terminal import missing_last, unit_name
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -28,7 +28,7 @@ def groups_section(answer: Comparison) -> Section | None:
     judges = list(dict.fromkeys(answer.ranks["judge"]))
     figures, tables = [], []
     for judge in [PANEL] if PANEL in judges else judges[:MOST_JUDGES]:
-        found = answer.estimates.where(estimand=estimand, group=groups, judge=["", judge]).frame
+        found = missing_last(answer.estimates.where(estimand=estimand, group=groups, judge=["", judge]).frame)
         if found.empty:
             continue
         names = [unit_name(unit, group) for unit, group in zip(found["unit"], found["group"], strict=True)]

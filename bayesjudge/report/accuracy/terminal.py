@@ -21,6 +21,7 @@ from bayesjudge.report.terminal import (
     fitted_table,
     interval_cell,
     interval_cells,
+    missing_last,
     percent,
     unit_name,
     why_undefined,
@@ -90,6 +91,7 @@ def _accuracies(answer: Comparison, width: int) -> Table:
     best = answer.ranks.set_index("model")["p_best"]
     order = {model: place for place, model in enumerate(_order(answer))}
     rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
+    rows = missing_last(rows)
     draws = rows.dropna(subset=["ess"]).drop_duplicates("unit").set_index("unit")["ess"].to_dict()
     shares = {("", model): chance(share, draws.get(model, math.nan)) for model, share in best.items()}
     last = ("P(best)", shares) if len(best) > 1 and usable(answer) else None

@@ -22,6 +22,7 @@ from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table, estimates_table
+from bayesjudge.report.terminal import missing_last
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -134,7 +135,7 @@ def _leaderboard(answer: Comparison) -> Section:
 def _groups(answer: Comparison) -> Section | None:
     """Elo in each group, and what groups change."""
     frame = answer.estimates.where(estimand="elo").frame
-    rows = frame[(frame["group"] != "") & frame["point"].notna()]
+    rows = missing_last(frame[(frame["group"] != "") & frame["point"].notna()])
     if rows.empty:
         return None
     tables: list[Table] = []
@@ -155,7 +156,7 @@ def _groups(answer: Comparison) -> Section | None:
                 named, estimand="elo", caption=caption, first="group, model", number_format=".0f", folded=True
             )
         )
-    changed = answer.diagnostics.where(estimand="elo_change").frame
+    changed = missing_last(answer.diagnostics.where(estimand="elo_change").frame)
     if len(changed):
         changed = changed.assign(
             unit=changed["group"] + ", " + changed["unit"], group="", method=named_methods(changed)
