@@ -33,6 +33,7 @@ class TrialCounts(RepeatCounts):
     order: 1 where response a was shown first, -1 where b was, 0 where it was not recorded.
     n: Trials that ended a, b, tie.
     columns: One row an item, ``item`` and the columns that formulas name, where they were asked for.
+    single: As in `Trials`.
     """
 
     of_cells: ClassVar[tuple[str, ...]] = ("order", "n")
@@ -40,6 +41,7 @@ class TrialCounts(RepeatCounts):
     order: NDArray[np.int64]
     n: NDArray[np.int64]
     columns: pd.DataFrame | None = None
+    single: bool = False
 
     @property
     def grid(self) -> int:
@@ -89,6 +91,7 @@ def count_trials(trials: Trials | GivenTable, *, columns: Sequence[str] | None =
         dropped=rows.dropped,
         warnings=rows.warnings,
         columns=None if columns is None else _columns(trials, columns),
+        single=isinstance(trials, Trials) and trials.single,
     )
 
 

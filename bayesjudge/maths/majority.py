@@ -21,6 +21,7 @@ TRIALS = (*range(1, 22), 25, 31, 41, 51, 75, 101)
 #: Fewest cells with two trials or more, all unanimous, before a judge is taken to repeat itself.
 LEAST_REPEATED = 10
 NEVER_DIFFER = "repeats of one arrangement never differ: what varies is the arrangement"
+EACH_IN_ONE = "each item was shown in one order: of that one"
 #: Nodes of the table in the winner's probability and in the larger rival's share of the rest.
 _NODES = (801, 161)
 
@@ -91,6 +92,19 @@ def swap_risk(error: ArrayLike, *, gap: float) -> Array:
     spread = np.sqrt(2 * (error * (1 - error)).sum(axis=-1))
     certain = np.where(mean > 0, 0.0, 0.5)
     return np.where(spread > 0, ndtr(-mean / np.where(spread > 0, spread, 1.0)), certain)
+
+
+def of_orders_shown(in_both: int, items: int) -> str:
+    """Of which orders a rate is, where fewer than all items were shown in both; empty otherwise.
+
+    Examples
+    --------
+    >>> of_orders_shown(0, 20), of_orders_shown(20, 20)
+    ('each item was shown in one order: of that one', '')
+    """
+    if in_both == items:
+        return ""
+    return "some items were shown in one order alone: of the orders shown" if in_both else EACH_IN_ONE
 
 
 def never_differ(cells: NDArray[np.int64]) -> bool:

@@ -9,10 +9,16 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.tables.choices import CHOICE_COLUMNS, choices_of
+from bayesjudge.tables.coding import UNKNOWN
 from bayesjudge.tables.columns import name_columns, require_frame
 from bayesjudge.tables.repeat_rows import Layout, validate_events
 from bayesjudge.tables.unfold import COUNT_COLUMNS, unfold_outcomes
+from bayesjudge.tables.words import code_numbers
 
+_SINGLE = (
+    "verdicts are 0 and 1, without an order or two responses: taken as verdicts on one answer each (of comparisons, "
+    "write a and b)"
+)
 #: What one row of `Trials` holds.
 TRIALS = Layout(
     value="outcome", keys=("item", "judge"), conditions=("order", "prompt", "temperature"), unfold=unfold_outcomes
@@ -42,6 +48,8 @@ class Trials:
         The files that it was read from: name, size, SHA-256, format, records and rows.
     options : mapping of str to tuple of str
         Labels of each item's options where some item has three or more; empty where all are a and b.
+    single : bool
+        Whether verdicts are of one answer each, which passes (a) or fails (b): nothing is shown first.
     """
 
     frame: pd.DataFrame
@@ -49,6 +57,7 @@ class Trials:
     warnings: tuple[str, ...] = ()
     source: tuple[Mapping[str, Any], ...] = ()
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    single: bool = False
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, columns: Mapping[str, str] | None = None) -> Trials:
@@ -101,7 +110,9 @@ class Trials:
         if chosen is None or not chosen.several:
             said = () if chosen is None else chosen.said
             found, dropped, warnings = validate_events(table if chosen is None else chosen.table, None, TRIALS)
-            return cls(found, dropped, (*moved, *said, *warnings))
+            single = _of_one_answer(table)
+            said = (*said, *[_SINGLE] * single)
+            return cls(found, dropped, (*moved, *said, *warnings), single=single)
         found, dropped, warnings = validate_events(chosen.table, None, CHOICES)
         by_item = found.drop_duplicates("item")
         options = {item: tuple(text.split(",")) for item, text in zip(by_item["item"], by_item["options"], strict=True)}
@@ -109,3 +120,13 @@ class Trials:
 
     def __len__(self) -> int:
         return len(self.frame)
+
+
+def _of_one_answer(table: pd.DataFrame) -> bool:
+    """Whether outcomes are 0 and 1 and nothing says that two responses were compared."""
+    names = {str(name) for name in table}
+    if "outcome" not in names or any(f"{name[:-2]}_b" in names for name in names if name.endswith("_a")):
+        return False
+    codes, numbers = code_numbers(table["outcome"])
+    known = "order" in names and bool(table["order"].notna().any())
+    return not known and not (codes == UNKNOWN).any() and len(numbers) > 0 and set(numbers) <= {0.0, 1.0}

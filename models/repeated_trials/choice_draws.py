@@ -47,6 +47,9 @@ def arrangements(size: int) -> Codes:
 class ChoiceDraws:
     """Draws (R, I) of every item's figures over all arrangements, unless said otherwise.
 
+    Where each item was shown in one arrangement alone they are over that one: how much an item's trials differ between
+    arrangements is then known from the prior alone.
+
     q: P of each option and of a tie.
     within: Probability that two trials of one arrangement differ.
     slots: P(the option in this slot); NaN where the item has fewer options, or no order was recorded.
@@ -95,7 +98,7 @@ def predicted(posterior: ChoicePosterior, slots: Codes) -> Array:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Group:
-    """Items with one number of options, their arrangements (P, K), and their counts (I, P, K + 1)."""
+    """Items with one number of options, their arrangements (P, K) or (I, 1, K), and their counts (I, P, K + 1)."""
 
     keep: NDArray[np.bool_]
     data: Choices
@@ -103,10 +106,25 @@ class _Group:
     counts: Codes
     block: int
 
+    @property
+    def options(self) -> int:
+        """How many each item has."""
+        return int(self.data.options[0])
+
+    @cached_property
+    def shown(self) -> Codes:
+        """Option in each slot, as ``slots``."""
+        return np.argsort(self.slots[..., : self.options], axis=-1)
+
 
 def _groups(data: Choices) -> Iterator[_Group]:
     for k in np.unique(data.options).tolist():
         keep, block = data.options == k, k if data.recorded else 1
+        if data.one_arrangement:
+            first = (data.n[keep].sum(2) > 0).argmax(1)[:, None, None]
+            slots, counts = (np.take_along_axis(values[keep], first, axis=1) for values in (data.slots, data.n))
+            yield _Group(keep=keep, data=data.where(np.flatnonzero(keep)), slots=slots, counts=counts, block=1)
+            continue
         shown = arrangements(k) if data.recorded else np.full((1, k), data.size)
         slots = np.pad(shown, [(0, 0), (0, data.size - k)], constant_values=-1)
         place = {row: p for p, row in enumerate(map(tuple, slots.tolist()))}
@@ -132,7 +150,7 @@ def _figures(posterior: ChoicePosterior, r: int, groups: list[_Group], rng: np.r
         again = shared(data, y, data.slots, np.zeros_like(data.n))
         found["replicated"] = rng.multinomial(data.n.sum(2), again).astype(np.int16)
     for group in groups:
-        slots = np.broadcast_to(group.slots, (len(group.counts), *group.slots.shape))
+        slots = np.broadcast_to(group.slots, (len(group.counts), *group.slots.shape[-2:]))
         pi = shared(group.data, y[group.keep], slots, group.counts)
         values = _averages(pi, group) | (_majorities(pi, group.block, rng) if r < _COMPARED else {})
         for name, value in values.items():
@@ -143,17 +161,20 @@ def _figures(posterior: ChoicePosterior, r: int, groups: list[_Group], rng: np.r
 
 def _averages(pi: Array, group: _Group) -> dict[str, Array]:
     """Over arrangements: outcomes, disagreement within one, the chosen slot, and the right option by its slot."""
-    size, truth = group.data.size, np.maximum(group.data.truth, 0)
-    own, options = np.full((len(pi), size), np.nan), group.data.options[0]
-    found = {"q": pi.mean(axis=1), "within": 1 - np.einsum("ipk,ipk->i", pi, pi) / len(group.slots)}
+    size, options, truth = group.data.size, group.options, np.maximum(group.data.truth, 0)
+    own = np.full((len(pi), size), np.nan)
+    found = {"q": pi.mean(axis=1), "within": 1 - np.einsum("ipk,ipk->i", pi, pi) / pi.shape[1]}
     found |= {"slots": own, "right": own.copy()}
     if group.data.recorded:
-        shown = np.argsort(group.slots[:, :options], axis=1)
-        found["slots"][:, :options] = np.take_along_axis(pi, shown[None], axis=2).mean(axis=1)
-        # Arrangements with an option in a slot, (K, K, P / K).
-        among = np.argsort(group.slots[:, :options], axis=0, kind="stable").T.reshape(options, options, -1)
+        shown = np.broadcast_to(group.shown, (len(pi), *group.shown.shape[-2:]))
+        found["slots"][:, :options] = np.take_along_axis(pi, shown, axis=2).mean(axis=1)
         of_right = np.take_along_axis(pi, truth[:, None, None], axis=2)[..., 0]
-        right = of_right[np.arange(len(pi))[:, None, None], among[truth]].mean(axis=2)
+        if group.data.one_arrangement:
+            right = np.where(shown[:, 0] == truth[:, None], of_right, np.nan)
+        else:
+            # Arrangements with an option in a slot, (K, K, P / K).
+            among = np.argsort(group.slots[:, :options], axis=0, kind="stable").T.reshape(options, options, -1)
+            right = of_right[np.arange(len(pi))[:, None, None], among[truth]].mean(axis=2)
         found["right"][:, :options] = np.where(group.data.truth[:, None] >= 0, right, np.nan)
     return found
 

@@ -22,6 +22,7 @@ from bayesjudge.models.repeated_trials.results import quantile_rows
 
 #: Method name in tables.
 METHOD = "bayes:repeated_trials[options]"
+ONE_ARRANGEMENT = "each item was shown in one arrangement: {} is of that one, and other arrangements are not estimated"
 _ONE_ORDER = "one arrangement of every item: slots cannot be distinguished from preferences, and rest on the prior"
 
 
@@ -67,14 +68,16 @@ def fit_choices(counts: ChoiceCounts, *, prior: ChoicePrior | None = None, seed:
 
 def choice_estimates(fit: ChoiceFit, *, prob: float) -> Estimates:
     """Rows of one judge and condition."""
-    rows = [row for name, values in _means(fit).items() for row in _row(fit, name, values, prob)]
-    one_arrangement = ((fit.data.n.sum(2) > 0).sum(1) == 1).all()
+    alone = fit.data.one_arrangement
+    notes = {"flip_rate": ONE_ARRANGEMENT.format("the rate")} if alone else {}
+    means = _means(fit).items()
+    rows = [row for name, values in means for row in _row(fit, name, values, prob, note=notes.get(name, ""))]
     for k, effect in enumerate(fit.data.unpack(fit.posterior.points).gamma.T if fit.data.recorded else ()):
-        note = _ONE_ORDER if one_arrangement else ""
+        note = _ONE_ORDER if alone else ""
         rows += _row(fit, f"slot_effect[{k + 1}]", effect, prob, signed=True, note=note)
     if fit.data.repeats:
         rows += _row(fit, "repeat_correlation", fit.data.unpack(fit.posterior.points).rho, prob)
-    if fit.data.recorded:
+    if fit.data.recorded and not alone:
         smallest = {**quantile_rows(_replaced(fit.draws), prob=prob), "estimand": "repeats_replaced"}
         fixed = {"unit": fit.judge, "judge": fit.judge, "group": fit.group, "method": METHOD, "prob": prob}
         rows.append({**fixed, "n": float(len(fit.items)), **smallest})
@@ -107,14 +110,15 @@ def _means(fit: ChoiceFit) -> dict[str, Array]:
         "disagreement": draws.disagreement.mean(1),
     }
     if data.recorded:
+        found |= {f"slot_share[{k + 1}]": _mean(draws.slots[..., k]) for k in range(size)}
+    if data.recorded and not data.one_arrangement:
         within = draws.within.mean(1)
         found |= {
             "disagreement[same arrangement]": within,
             "disagreement_share[slot]": 1 - within / found["disagreement"],
+            "majority_match[balanced]": draws.balanced.mean(1),
+            "majority_match[one arrangement]": draws.repeated.mean(1)[:, size - 1],
         }
-        found |= {f"slot_share[{k + 1}]": _mean(draws.slots[..., k]) for k in range(size)}
-        found["majority_match[balanced]"] = draws.balanced.mean(1)
-        found["majority_match[one arrangement]"] = draws.repeated.mean(1)[:, size - 1]
     if data.ties:
         found["tie_rate"] = draws.q[..., -1].mean(1)
     known = data.truth >= 0
@@ -123,7 +127,8 @@ def _means(fit: ChoiceFit) -> dict[str, Array]:
         found["accuracy"] = own.mean(1)
         found["accuracy[majority]"] = (draws.q[:, known].argmax(2) == data.truth[known]).mean(1)
         if data.recorded:
-            found |= {f"accuracy[slot {k + 1}]": _mean(draws.right[..., k]) for k in range(size)}
+            there = [k for k in range(size) if not np.isnan(draws.right[0, :, k]).all()]
+            found |= {f"accuracy[slot {k + 1}]": _mean(draws.right[..., k]) for k in there}
     return found
 
 

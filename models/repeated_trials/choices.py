@@ -90,6 +90,11 @@ class Choices:
         return bool(((self.slots >= 0) & (self.slots < self.size)).any())
 
     @cached_property
+    def one_arrangement(self) -> bool:
+        """Whether each item was shown in one known arrangement alone."""
+        return self.recorded and bool(((self.n.sum(2) > 0).sum(1) == 1).all())
+
+    @cached_property
     def ties(self) -> bool:
         """Whether anything tied."""
         return bool(self.n[..., -1].any())

@@ -182,7 +182,9 @@ def _heat(prior: InUse, data: Data) -> Any:
 
 
 def _position(prior: InUse, data: Data) -> Any:
-    """γ of every judge, (judges,); its size alone where a judge's orders were not recorded."""
+    """γ of every judge, (judges,); its size alone where a judge's orders were not recorded, 0 where there are none."""
+    if not data.size("ordered_judge") + data.size("unordered_judge"):
+        return jnp.zeros(data.size("judge"))
     parts = []
     if data.size("ordered_judge"):
         with numpyro.plate("ordered_judge", data.size("ordered_judge"), dim=-1):

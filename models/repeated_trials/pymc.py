@@ -187,6 +187,8 @@ def _bent(u: Any, centre: Any, width: Any, *bend: Any) -> Any:
 
 def _position(prior: InUse, data: Data) -> Any:
     """γ of every judge, (judges,)."""
+    if not data.size("ordered_judge") + data.size("unordered_judge"):
+        return pt.zeros(data.size("judge"))
     parts = []
     if data.size("ordered_judge"):
         parts.append(prior.pymc("position", "position", dims="ordered_judge"))

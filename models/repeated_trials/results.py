@@ -28,7 +28,7 @@ import pandas as pd
 from bayesjudge.counts.arrays import sums_within
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import summary_rows
-from bayesjudge.maths.majority import NEVER_DIFFER, TRIALS, swap_risk, trials_label
+from bayesjudge.maths.majority import NEVER_DIFFER, TRIALS, of_orders_shown, swap_risk, trials_label
 from bayesjudge.model import Data
 from bayesjudge.models.repeated_trials.added_results import category_parts, effect_rows
 from bayesjudge.models.repeated_trials.majorities import ALL, TARGETS, TIERS, Majorities, majorities
@@ -147,7 +147,7 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
         array = part.array(values).expand_dims(judge=[judge])
         return summary_rows(array, estimand=estimand, n={judge: of.items}, extra=fixed, **common, **more)
 
-    rows = row("flip_rate", part.flip_rate.mean(-1))
+    rows = [{**found, "note": _of_orders(part)} for found in row("flip_rate", part.flip_rate.mean(-1))]
     rows += row(f"flip_rate[{trials_label(part.observed.sum(1))}]", part.replicated_flip_rate)
     if part.same_order_flip_rate.size:
         once = {} if part.repeated else {"note": ONCE}
@@ -160,8 +160,9 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
         rows += row(f"swap_risk[gap={gap:.0%}]", swap_risk(1 - part.match(1), gap=gap))
     for target in TARGETS:
         smallest: dict[str, Any] = {**quantile_rows(one.minimum_trials(target), prob=common["prob"])}
+        smallest["note"] = _of_orders(part)
         if part.repeats_itself:
-            smallest = {**dict.fromkeys(smallest, np.nan), "note": NEVER_DIFFER}
+            smallest = {**dict.fromkeys(("point", "lower", "upper"), np.nan), "note": NEVER_DIFFER}
         rows.append(
             {"estimand": f"minimum_trials[{target:.0%}]", "unit": judge, "n": part.items, **fixed, **common, **smallest}
         )
@@ -172,6 +173,11 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
         if some.both_orders:
             rows += row(f"position_effect[{category}]", some.position_effect.mean(-1), of=some, signed=True)
     return rows
+
+
+def _of_orders(part: VerdictDraws) -> str:
+    """Of which orders a rate is, where it is not of both; empty where none is known."""
+    return of_orders_shown(part.in_both, part.items) if (part.order != 0).any() else ""
 
 
 def _position_rows(posterior: xr.Dataset, data: Data, common: dict[str, Any]) -> list[dict[str, Any]]:
@@ -219,7 +225,8 @@ def _decisiveness_rows(posterior: xr.Dataset, data: Data, common: dict[str, Any]
 def _layer_rows(draws: VerdictDraws, data: Data, common: dict[str, Any]) -> list[dict[str, Any]]:
     """Share of each layer in the variance of an item's verdicts, over all judges and conditions."""
     shares, varied = layer_shares(draws)
-    left = [name for name in LAYERS if not varied[name]]
+    shown = data.size("ordered_judge") + data.size("unordered_judge")
+    left = [name for name in LAYERS if not varied[name] and (name != "position" or shown)]
     note = f"not varied or not recorded, so inside the other layers: {', '.join(left)}" if left else ""
     fixed = {**common, "n": {"all judges": data.size("item")}}
     rows = []

@@ -135,7 +135,12 @@ class VerdictDraws:
     @property
     def both_orders(self) -> bool:
         """Whether some unit was shown in both orders."""
-        return len(self._ordered) > 0
+        return self.in_both > 0
+
+    @property
+    def in_both(self) -> int:
+        """Units that were shown in both orders."""
+        return len(self._ordered)
 
     @cached_property
     def _ordered(self) -> NDArray[np.int64]:

@@ -47,6 +47,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "a prompt of its own": {"prompts": PROMPTS, "trials": 2, "nested": True},
     "unbalanced": {"prompts": PROMPTS, "trials": 2, "holes": True},
     "many trials": {"trials": 30, **ONE},
+    "one answer each": {"orders": "missing", "single": True},
 }
 
 
@@ -56,9 +57,17 @@ def _float64() -> None:
 
 
 def _log(
-    seed: int = 1, *, holes: bool = False, unordered: str = "", nested: bool = False, **options: Any
+    seed: int = 1,
+    *,
+    holes: bool = False,
+    unordered: str = "",
+    nested: bool = False,
+    single: bool = False,
+    **options: Any,
 ) -> SimulatedTrials:
     log = simulate_trials(seed=seed, **{"items": 6, "trials": 3, **options})
+    if single:
+        return replace(log, trials=replace(log.trials, single=True))
     if unordered:
         frame = log.trials.frame
         return replace(
@@ -363,10 +372,24 @@ def test_position_without_orders_is_said_to_be_unidentified() -> None:
     assert not len(table.where(estimand="variance_share[position]"))
 
 
+def test_verdicts_on_one_answer_each_have_no_position() -> None:
+    data = MODEL.prepare(_log(**DESIGNS["one answer each"]).trials)
+    posterior = _posterior(data)
+    assert not {"position", "position_size"} & {*posterior}
+    table = MODEL.estimates(posterior, data)
+    assert not table.frame["estimand"].str.contains("position|same order").any()
+    assert not table.frame["note"].str.contains("position").any()
+    assert table.where(estimand="flip_rate").frame["point"].between(0, 2 / 3).all()
+
+
 def test_an_order_that_never_varies_is_said_to_tell_nothing() -> None:
     data = MODEL.prepare(_log(orders="ab").trials)
     table = MODEL.estimates(_posterior(data), data)
     assert table.where(estimand="position[logit]").frame["note"].str.contains("one order only").all()
+    for estimand in ("flip_rate", "minimum_trials[95%]"):
+        assert table.where(estimand=estimand).frame["note"].str.contains("in one order: of that one").all()
+    both = MODEL.prepare(_log(orders="both").trials)
+    assert (MODEL.estimates(_posterior(both), both).where(estimand="flip_rate").frame["note"] == "").all()
 
 
 @pytest.mark.parametrize(("trials", "once"), [(1, True), (2, False)])

@@ -6,6 +6,8 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -44,6 +46,30 @@ def test_both_kinds_of_rows_stand_side_by_side(answer: Comparison) -> None:
     share = answer.diagnostics.where(estimand="disagreement_share[slot]").frame.set_index("unit")["point"]
     assert share["firm"] > 3 * share["fair"]
     assert {"flip_rate", "flip_rate[N=4]", "accuracy", "accuracy[slot 3]"} <= set(answer.estimates.frame["estimand"])
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_of_one_arrangement_flips_are_those_within_it(fixed: bool) -> None:
+    """Slots do not matter here, and options differ on average, which looks like slots where all are shown alike."""
+    inside = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        p = np.exp(rng.normal([0, 2, 1, 0, -1], 4, size=(60, 5)))
+        p /= p.sum(axis=1, keepdims=True)
+        names = [f"m{k}" for k in range(5)]
+        shown = [",".join(names if fixed else rng.permutation(names)) for _ in range(60)]
+        rows = [
+            {"item": i, "trial": t, "order": shown[i], "outcome": names[rng.choice(5, p=p[i])]}
+            for i in range(60)
+            for t in range(8)
+        ]
+        found = bj.reliability(pd.DataFrame(rows), bootstrap=100)
+        row = found.estimates.where(estimand="flip_rate", method="bayes:repeated_trials[options]").frame.iloc[0]
+        inside.append(row["lower"] <= (1 - p.max(axis=1)).mean() <= row["upper"])
+        assert "one arrangement" in row["note"]
+        assert any("in one arrangement alone" in text for text in found.warnings)
+        assert not {"repeats_replaced", "disagreement_share[slot]"} & {*found.estimates.frame["estimand"]}
+    assert sum(inside) >= 3
 
 
 def test_the_answer_is_checked(answer: Comparison) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 from rich.table import Table
+from statsmodels.stats.inter_rater import cohens_kappa
 from typer.testing import CliRunner
 
 import bayesjudge as bj
@@ -25,7 +26,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.options import ReliabilityOptions
 from bayesjudge.readers import read_repeats, read_trials
 from bayesjudge.report import json_schema
-from bayesjudge.report.reliability.headline import plan_sentences
+from bayesjudge.report.reliability.headline import headline, plan_sentences
 from bayesjudge.report.reliability.terminal import reliability_screen
 from bayesjudge.report.terminal import show_answer
 from bayesjudge.studies.reliability import reliability
@@ -162,6 +163,39 @@ def test_a_judge_that_never_repeated_a_comparison_is_named() -> None:
     once = frame.assign(n_a=frame["n_a"].mask(x, first), n_b=frame["n_b"].mask(x, 1 - first))
     found = reliability(once, draws=100, chains=2, bootstrap=100).warnings
     assert any(text.startswith("no comparison of x was repeated in the same order") for text in found)
+
+
+def test_where_one_order_was_shown_nothing_is_said_of_both() -> None:
+    frame = comparisons(items=8, trials=6)
+    shown = frame[(frame["judge"] == "x") & (frame["order"] == "ab")]
+    found = reliability(shown, draws=600, bootstrap=100)
+    (said,) = [text for text in found.warnings if text.startswith("each item was shown to x in one order alone")]
+    assert "flip rates are of that order" in said
+    first = headline(found)
+    assert "lie outside the majority in the one order that was shown" in first[0]
+    assert "both orders" not in " ".join(first)
+    assert any("To find an item's majority in the one order that was shown" in text for text in first)
+    both = reliability(frame[frame["judge"] == "x"], draws=100, chains=2, bootstrap=100)
+    assert "over both orders" in " ".join(headline(both))
+    assert not [text for text in both.warnings if "one order alone" in text]
+
+
+def test_agreement_on_single_answers_is_the_textbooks_kappa() -> None:
+    """Two judges that pass 1 answer of 10, now and then the same one: passing and failing are not exchangeable."""
+    rng = np.random.default_rng(1)
+    said = {judge: np.repeat(rng.random(200) < 0.1, 2) * 1 for judge in "xy"}
+    item, trial = np.repeat(np.arange(200), 2), np.tile([0, 1], 200)
+    frame = pd.concat(
+        [pd.DataFrame({"item": item, "judge": judge, "trial": trial, "verdict": v}) for judge, v in said.items()]
+    )
+    found = reliability(frame, draws=100, chains=2, bootstrap=200)
+    row = found.diagnostics.where(estimand="kappa").frame.iloc[0]
+    assert row["point"] == pytest.approx(cohens_kappa(pd.crosstab(said["x"], said["y"]).to_numpy()).kappa)
+    assert row["point"] < 0.3
+    assert row["note"] == ""
+    assert not [text for text in found.warnings if "order of presentation" in text]
+    assert ("Order of presentation", "yes") in {one[:2] for one in found.checklist}
+    assert any("verdicts are 0 and 1" in text for text in found.warnings)
 
 
 @pytest.mark.slow

@@ -82,8 +82,9 @@ _DISTANCES: Mapping[str, Callable[[Array, Array], Array]] = {
 class Agreement:
     """Two judges under one condition: `AGREEMENTS` with intervals, and the table (3, 3) of majorities.
 
-    Rows of the table are the first judge's majority a, tie, b. Which response is called a is arbitrary
-    unless every trial showed the same one first; elsewhere the statistics are those of `half_turned`.
+    Rows of the table are the first judge's majority a, tie, b. Which response is called a is arbitrary unless every
+    trial showed the same one first, or verdicts are of one answer each; elsewhere the statistics are those of
+    `half_turned`.
     """
 
     judges: tuple[str, str]
@@ -97,7 +98,7 @@ def judge_agreement(
 ) -> Iterator[Agreement]:
     """Agreement of every two judges under every condition that both were asked under, on common items."""
     pairs = [(left, right) for left, right in combinations(outcomes, 2) if left.condition == right.condition]
-    fixed = _one_order(outcomes)
+    fixed = all(one.single for one in outcomes) or _one_order(outcomes)
     for left, right in pairs:
         table = _table(left, right)
         if table.sum():

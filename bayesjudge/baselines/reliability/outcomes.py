@@ -22,6 +22,7 @@ from bayesjudge.counts.trials import TrialCounts
 
 #: Why position is not reported.
 UNRECORDED = "the order of presentation was not recorded: position bias is not identified"
+ONE_ANSWER = "verdicts on one answer each have no order of presentation"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,6 +33,7 @@ class Outcomes:
     item: Codes into `TrialCounts.items`.
     n: Trials that ended a, b, tie, whatever the order.
     ordered: The same of the trials whose order is known: a shown first, b shown first.
+    single: Whether verdicts are of one answer each.
     """
 
     judge: str
@@ -40,6 +42,12 @@ class Outcomes:
     item: Counts
     n: Counts
     ordered: Counts
+    single: bool = False
+
+    @property
+    def unordered(self) -> str:
+        """Why nothing is said of position where no order is known."""
+        return ONE_ANSWER if self.single else UNRECORDED
 
     @property
     def trials(self) -> Counts:
@@ -67,6 +75,7 @@ def judge_outcomes(counts: TrialCounts) -> Iterator[Outcomes]:
             item=item,
             n=sums_within(n, place, len(item)),
             ordered=np.stack(ordered, axis=1),
+            single=counts.single,
         )
 
 

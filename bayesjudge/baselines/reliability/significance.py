@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesjudge.baselines.reliability.ablation import Ablation
 from bayesjudge.baselines.reliability.agreement import alpha_of_majorities
-from bayesjudge.baselines.reliability.outcomes import UNRECORDED, Outcomes, majority, sign_test
+from bayesjudge.baselines.reliability.outcomes import Outcomes, majority, sign_test
 from bayesjudge.baselines.reliability.rank_tests import (
     STRATA,
     TEST_COLUMNS,
@@ -57,7 +57,7 @@ def _position(one: Outcomes) -> Iterator[dict[str, Any]]:
         if size:
             tested = RankTest(statistic=first, p=sign_test(first, size), effect=first / size, n=size)
         else:
-            tested = RankTest(effect=np.nan, n=0, note="every item ties" if known.any() else UNRECORDED)
+            tested = RankTest(effect=np.nan, n=0, note="every item ties" if known.any() else one.unordered)
         yield _row(f"sign test of position, {name}", one.judge, one.group, tested)
 
 

@@ -35,7 +35,7 @@ from bayesjudge.baselines.reliability.outcomes import (
     within_order,
 )
 from bayesjudge.baselines.reliability.rank_tests import STRATA
-from bayesjudge.maths.majority import NEVER_DIFFER, never_differ, trials_label
+from bayesjudge.maths.majority import NEVER_DIFFER, never_differ, of_orders_shown, trials_label
 
 ALL = "all"
 _NO_ORDER = "the order of presentation was not recorded"
@@ -99,7 +99,7 @@ def single_judge(
 
 def _means(outcomes: Outcomes) -> dict[str, ItemMean]:
     """Every mean over items; the observed flip rate depends on the number of trials, so its estimand names it."""
-    n, ordered = outcomes.n, outcomes.ordered
+    n, ordered, why = outcomes.n, outcomes.ordered, outcomes.unordered
     once = "one trial of each item: 0 by definition" if (outcomes.trials == 1).all() else ""
     inside, share, most = ordered.sum(axis=2), (0.0, 1.0), (0.0, 2 / 3)
     same = f"same order,{trials_label(inside[inside > 0])}" if ordered.any() else "same order"
@@ -110,15 +110,17 @@ def _means(outcomes: Outcomes) -> dict[str, ItemMean]:
         "disagreement": ItemMean(disagreement(n), share, "no item has two trials"),
         "disagreement[same order]": ItemMean(within_order(disagreement, ordered), share, no_two),
         "entropy": ItemMean(entropy(n), (0.0, float(np.log2(3.0))), "no trials"),
-        "position_bias": ItemMean(first_majority(outcomes), share, UNRECORDED),
-        "position_effect": ItemMean(position_effect(ordered), (-1.0, 1.0), f"{UNRECORDED}, or no item has both orders"),
+        "position_bias": ItemMean(first_majority(outcomes), share, why),
+        "position_effect": ItemMean(position_effect(ordered), (-1.0, 1.0), f"{why}, or no item has both orders"),
     }
 
 
 def _endless(outcomes: Outcomes, targets: Sequence[float], prob: float) -> Iterator[dict[str, Any]]:
     """Rates of infinitely many trials, by the distribution of items' probabilities that fits best."""
     items, tried = len(outcomes.item), outcomes.ordered.sum(axis=2) > 0
-    note = "trials of both orders pooled" if tried.all(axis=1).any() else ""
+    in_both = int(tried.all(axis=1).sum())
+    shown = of_orders_shown(in_both, items) if tried.any() else ""
+    note = "; ".join(filter(None, ["trials of both orders pooled" * (in_both > 0), shown]))
     cells, weight = outcomes.ordered.reshape(-1, 3), np.repeat(1 / np.maximum(tried.sum(axis=1), 1), 2)
     fit = item_dirichlet(outcomes.n, prob=prob)
     within = item_dirichlet(cells, weight=weight, prob=prob) if cells.any() else None
@@ -160,7 +162,7 @@ def _warnings(outcomes: Outcomes) -> tuple[str, ...]:
         found.append(f"{trials.min()} to {trials.max()} trials an item: {few}")
     if never_differ(outcomes.ordered.reshape(-1, 3)):
         found.append(f"{NEVER_DIFFER}, so no number of repeats is given")
-    if not outcomes.ordered.any():
+    if not (outcomes.ordered.any() or outcomes.single):
         found.append(UNRECORDED)
     if (outcomes.n[:, 2] == trials).all():
         found.append("every trial is a tie")

@@ -20,6 +20,8 @@ MOST_LINES = 2
 SAME_ORDER, ALL = "flip_rate[same order]", "flip_rate"
 #: Part of the note of a rate within one order where nothing was repeated in one.
 OF_PRIOR = "rests on the prior"
+#: Parts of the note of a rate that is not of both orders, and of which orders it is.
+_SHOWN = {"of that one": "in the one order that was shown", "of the orders shown": "over the orders shown"}
 #: Trials by which the majority is found with this probability, and the most that are tried.
 TRIALS, MOST_TRIED = "minimum_trials[95%]", 101
 
@@ -113,7 +115,9 @@ def _reached(rows: Rows) -> str:
         return f"No number of trials up to {MOST_TRIED} finds an item's majority with probability .95 for {who}."
     ends = list(dict.fromkeys(pick(finite, key=lambda unit: finite[unit]) for pick in (min, max)))
     said = [_trials_words(rows[unit], f" for {_named(unit)}" if len(rows) > 1 else "") for unit in ends]
-    return f"To find an item's majority with probability .95 takes {' to '.join(said)}" + (
+    (where, *more) = dict.fromkeys(map(_where, rows.values()))
+    shown = f" {where}" * (not more and bool(where))
+    return f"To find an item's majority{shown} with probability .95 takes {' to '.join(said)}" + (
         f"; for {who} no number up to {MOST_TRIED} suffices." if never else "."
     )
 
@@ -160,9 +164,16 @@ def _flips(row: Any, same: Any, prob: float | None) -> str:
     shown = row if same is None else same
     interval = interval_words(shown, PER_CENT, prob=prob)
     text = f"{point_words(shown, PER_CENT)} of its verdicts lie outside the majority"
-    if same is None:
-        return f"{text} ({interval})"
-    return f"{text} of trials in the same order ({interval}), {point_words(row, PER_CENT)} over both orders"
+    where = _where(row)
+    if same is None or "one" in where:
+        return f"{text}{' ' * bool(where)}{where} ({interval})"
+    over = where or "over both orders"
+    return f"{text} of trials in the same order ({interval}), {point_words(row, PER_CENT)} {over}"
+
+
+def _where(row: Any) -> str:
+    """Of which orders a rate is, where it is not of both."""
+    return next((words for part, words in _SHOWN.items() if part in row["note"]), "")
 
 
 def _scores(row: Any, prob: float | None) -> str:

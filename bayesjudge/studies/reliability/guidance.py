@@ -32,7 +32,7 @@ def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[
             of = "responses" if part is point else "items"
             found += [text for fit in part.fits for text in effect_warnings(fit.manifest, of=of)]
             found += [*part.counts.warnings, *part.baseline.warnings]
-    found += _once(pair) if pair is not None else []
+    found += [*_one_order(pair), *_once(pair)] if pair is not None else []
     if point is not None and point.unfitted:
         found.append(point.unfitted)
     if point is not None and point.baseline.gaps.empty:
@@ -41,6 +41,26 @@ def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[
         found.append(f"no gap between scores of two responses: the scores have {why}")
     found += check_warnings(checks)
     return list(dict.fromkeys(found))
+
+
+def _one_order(pair: Compared) -> list[str]:
+    """Judges that saw each item in one order, or arrangement, alone."""
+    if isinstance(pair, Chosen):
+        judges = list(dict.fromkeys(one.judge for one in pair.choices if one.data.one_arrangement))
+        shown, others = "arrangement", "other arrangements"
+    else:
+        shown, others = "order", "the other order"
+        rows = pair.baseline.items.groupby("judge", sort=False)
+        known = rows[["first", "second"]].sum().sum(axis=1) > 0
+        judges = [str(judge) for judge in known.index[known & ~rows["position_effect"].any()]]
+    if not judges:
+        return []
+    who = judges[0] if len(judges) == 1 else f"{len(judges)} judges"
+    more = "several arrangements" if isinstance(pair, Chosen) else "both orders"
+    text = (
+        f"each item was shown to {who} in one {shown} alone: flip rates are of that {shown}, {others} may add to them"
+    )
+    return [f"{text}; show some items in {more}"]
 
 
 def _once(pair: Compared) -> list[str]:
@@ -90,6 +110,8 @@ def _trials(pair: Compared) -> tuple[ChecklistItem, ...]:
 def _order(pair: Compared) -> ChecklistItem:
     recorded = pair.counts.recorded if isinstance(pair, Chosen) else pair.counts.order != 0
     known = float(pair.counts.n[recorded].sum() / pair.counts.n.sum())
+    if not isinstance(pair, Chosen) and pair.counts.single:
+        return "Order of presentation", "yes", "Verdicts are of one answer each, of which none is shown first."
     if not known:
         text = "Not recorded: position bias cannot be distinguished from preference, and is not estimated."
         return "Order of presentation", "no", text
