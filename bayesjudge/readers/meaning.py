@@ -29,6 +29,8 @@ MOST_NAMED = 5
 _MOST_COMPARED = 200
 #: Characters of the longest word that may state that nothing was decided.
 _LONGEST = 40
+#: Numbers from here on may be names, which no rounding may make equal.
+_MOST_EXACT = 1e15
 
 
 def means_yes(column: pd.Series[Any], values: Collection[str]) -> pd.Series[Any]:
@@ -40,6 +42,8 @@ def means_yes(column: pd.Series[Any], values: Collection[str]) -> pd.Series[Any]
     [1.0, 1.0, 0.0, nan]
     >>> means_yes(pd.Series(["A", "A+", "A-"]), ["A"]).tolist()
     [1.0, 0.0, 0.0]
+    >>> means_yes(pd.Series(["0.50", "0.6666666667", "1"]), ["0.5", "0.666667"]).tolist()
+    [1.0, 1.0, 0.0]
     """
     wanted = _spellings(values)
     return column.map(lambda value: float(_folded(_word(value)) in wanted), na_action="ignore")
@@ -248,6 +252,14 @@ def _word(value: object) -> str:
 def _folded(word: str) -> str:
     """A word without case, brackets, stops and what else is no part of it; a sign may be one, as in A+ and -1."""
     if not _no_number(word):
-        return word
+        return _figures(word)
     bare = re.sub(r"^\s*[-\N{EN DASH}\N{BULLET}]\s+", "", word)
     return " ".join(re.sub(r"[^\w\s+\-<>=%$/&]|_", " ", bare).casefold().split()) or word
+
+
+def _figures(word: str) -> str:
+    """A number in the digits that a message gives it: files have 0.50, and thirds of as many digits as they like."""
+    number = read_number(word)
+    if not abs(number) < _MOST_EXACT:
+        return word
+    return f"{number:.0f}" if number.is_integer() else f"{number:g}"

@@ -283,7 +283,8 @@ def _grades(column: pd.Series) -> Any:
 
 def _no_grades(name: str, label: str, grades: NDArray[np.float64]) -> InputError:
     """People's grades without a word on which mean yes: by value, as judges' scores may be on another scale."""
-    values, counts = np.unique(grades, return_counts=True)
+    # Thirds that differ in their last digits are one grade, and are typed as one.
+    values, counts = np.unique([float(f"{grade:g}") for grade in grades], return_counts=True)
     passing = [",".join(f"{value:g}" for value in values[k:]) for k in range(1, len(values))]
     options = [f"--label {shlex.quote(f'{label}={found}')}" for found in passing]
     shares = 1 - np.cumsum(counts)[:-1] / len(grades)

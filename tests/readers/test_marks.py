@@ -277,6 +277,19 @@ def test_many_grades_of_people_alone_are_asked_for_by_label() -> None:
     assert _labels(table.frame).count(1) == 9
 
 
+@pytest.mark.parametrize("grades", [["0", "0.3333333333", "0.6666666666666666"], ["0.50", "1.0", "2."], [1, 4 / 3, 2]])
+def test_grades_that_a_message_offers_are_read_as_it_says(grades: list[Any]) -> None:
+    frame = GRADED.assign(score=[0, 1] * 6, human=grades * 4)
+    with pytest.raises(InputError, match=r"shares of yes: .* 67%, .* 33%;") as caught:
+        read_verdicts(frame)
+    offered = [shlex.split(option)[1] for option in caught.value.options]
+    assert [_labels(read_verdicts(frame, label=one).frame) for one in offered] == [[0, 1, 1] * 4, [0, 0, 1] * 4]
+    with pytest.raises(InputError) as caught:
+        # The same third, computed in two ways.
+        read_verdicts(GRADED.assign(score=[0, 1] * 6, human=[0, 1 / 3, 5 / 3, 0, 1 - 2 / 3, 5 / 3] * 2))
+    assert caught.value.options == ("--label human=0.333333,1.66667", "--label human=1.66667")
+
+
 def test_a_mark_that_is_none_is_named_with_its_row() -> None:
     frame = NAMED.assign(score=[1, 0, 1, 0]).astype(object)
     for name in ("Human 1", "Human 2", "Human 3"):
