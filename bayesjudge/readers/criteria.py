@@ -166,12 +166,7 @@ def no_threshold(
     place = np.minimum(9, ((scores / 2 - low / 2) / width * 10).astype(int)) if width > 0 else scores * 0
     counts = np.bincount(place.astype(int), minlength=10 if width > 0 else 1)
     blocks = "".join(_BLOCKS[math.ceil(7 * n / counts.max())] for n in counts)
-    # By the lowest score, all would mean yes.
-    above = scores[scores > low] if high > low else scores
-    bounds = [_plain(bound, above) for bound in np.quantile(above, [0.25, 0.5, 0.75], method="nearest")]
-    passed = {bound: float(np.mean(scores >= bound)) for bound in sorted(set(bounds))}
-    some = {bound: share for bound, share in passed.items() if share <= _MOST_YES} or passed
-    words = {_at_most(bound): share for bound, share in some.items()}
+    words = offered_bounds(scores)
     shares = ", ".join(f"{shlex.quote(f'{before}>={bound}')} {share:.0%}" for bound, share in words.items())
     problem = Problem(
         column=column,
@@ -180,6 +175,21 @@ def no_threshold(
         fix=f"Say which scores mean yes, by {option}; shares of yes: {shares}.",
     )
     return InputError([problem], options=[f"{option} {shlex.quote(f'{before}>={bound}')}" for bound in words])
+
+
+def offered_bounds(scores: NDArray[np.float64]) -> dict[str, float]:
+    """Three bounds at most, in few digits, and the share of scores that each lets pass.
+
+    Examples
+    --------
+    >>> offered_bounds(np.array([0, 1 / 3, 2 / 3, 2 / 3]))
+    {'0.333333': 0.75, '0.666666': 0.5}
+    """
+    # By the lowest score, all would mean yes.
+    above = scores[scores > scores.min()] if scores.max() > scores.min() else scores
+    bounds = [_plain(bound, above) for bound in np.quantile(above, [0.25, 0.5, 0.75], method="closest_observation")]
+    passed = {word: float(np.mean(scores >= float(word))) for word in map(_at_most, sorted(set(bounds)))}
+    return {word: share for word, share in passed.items() if share <= _MOST_YES} or passed
 
 
 #: Scores further from 0 have no halves to round to, and twice the largest is no number.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_kinds import is_human
 from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
-from bayesjudge.readers.criteria import MOST_NAMED, MOST_UNREAD, binary, no_threshold, words_as_yes
+from bayesjudge.readers.criteria import MOST_NAMED, MOST_UNREAD, binary, no_threshold, offered_bounds, words_as_yes
 from bayesjudge.readers.format import File
 from bayesjudge.readers.meaning import undecided
 from bayesjudge.readers.parts import Part
@@ -258,8 +258,7 @@ def on_one_scale(
         label = shlex.quote(f"{name}>=...")
         most = sorted([abs(np.max(values)), abs(np.max(judged))]) if len(judged) else [1, 1]
         if most[1] >= 2 * most[0]:
-            bounds = dict.fromkeys(f"{bound:g}" for bound in np.quantile(values, [0.25, 0.5, 0.75], method="nearest"))
-            options = [f"--label {shlex.quote(f'{name}>={bound}')}" for bound in bounds]
+            options = [f"--label {shlex.quote(f'{name}>={bound}')}" for bound in offered_bounds(values)]
             scores_go, grades_go = (f"from {np.min(one):g} to {np.max(one):g}" for one in (judged, values))
             raise UsageError(
                 f"--threshold {reading.threshold} is for the judge's scores, {scores_go}; people's grades in {name!r} "

@@ -142,6 +142,17 @@ def test_a_judges_threshold_cuts_no_grades_on_another_scale() -> None:
         read_verdicts(GRADED.drop(columns="human"), labels=GRADED[["item", "model", "human"]], threshold=">=3")
 
 
+@pytest.mark.parametrize("grades", [[k // 3 + k % 3 / 3 for k in range(5, 17)], [0] * 9 + [5 / 3, 8 / 3, 3]])
+def test_thresholds_offered_for_grades_reach_them_and_leave_some_out(grades: list[float]) -> None:
+    frame = GRADED.assign(score=[0.2, 0.4, 0.6] * 4, human=grades)
+    with pytest.raises(UsageError, match="people's grades in 'human'") as caught:
+        read_verdicts(frame, threshold=">=0.6")
+    found = [read_verdicts(frame, threshold=">=0.6", label=shlex.split(one)[1]) for one in caught.value.options]
+    # The first leaves out the lowest grades, or a quarter.
+    assert _labels(found[0].frame) == [int(one >= sorted(grades)[3] and one > min(grades)) for one in grades]
+    assert len(found) == len({sum(_labels(table.frame)) for table in found})
+
+
 def test_replies_that_are_no_scores_count_as_missing_and_are_said() -> None:
     scores = pd.Series([4, 2, "N/A (no code)", *range(9)], dtype=object)
     table = read_verdicts(GRADED.drop(columns="human").assign(score=scores), threshold=">=3")
