@@ -201,7 +201,7 @@ def _named(
         names = {name: one.read_as.get(name, name) for name in _SAID}
         whole, lost = only_decisions(whole, reading, names, among=among)
         cells, of_people = only_decisions(cells, reading, {name: name for name in people}, among=among)
-        mine = {str(name): cells[name] for name in cells} | ({theirs: whole["label"]} if "label" in whole else {})
+        mine = _together(cells) | ({theirs: whole["label"]} if "label" in whole else {})
         scaled = lost + of_people + on_one_scale({**grades, **mine}, whole.get("verdict"), reading)
         if "verdict" in whole:
             named_so = one.read_as.get("verdict", "verdict")
@@ -252,7 +252,7 @@ def _read_gold(
     cells, of_people = only_decisions(cells, reading, {name: name for name in people})
     # Grades with a threshold or values of their own are not for the judge's.
     own = reading.of_labels is not reading or reading.label_criterion[1]
-    columns_of_labels: dict[str, Any] = {str(who): cells[who] for who in people} or {theirs: named.get("label")}
+    columns_of_labels: dict[str, Any] = _together(cells) or {theirs: named.get("label")}
     came = {} if own else {name: column for name, column in columns_of_labels.items() if column is not None}
     if len(people) > 1:
         named = one_mark_a_row(named, cells, parts[0].name, reading)
@@ -266,6 +266,12 @@ def _read_gold(
         dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
     )
     return found, came
+
+
+def _together(people: pd.DataFrame) -> dict[str, Any]:
+    """The marks of people in columns, which one threshold cuts, by the list that ``--label`` takes."""
+    listed = ",".join(map(str, people.columns))
+    return {listed: pd.Series(people.to_numpy().ravel())} if listed else {}
 
 
 def _of_one_kind(frame: pd.DataFrame, people: pd.DataFrame | None, reading: Reading) -> tuple[str, ...]:

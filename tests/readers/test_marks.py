@@ -142,6 +142,20 @@ def test_a_judges_threshold_cuts_no_grades_on_another_scale() -> None:
         read_verdicts(GRADED.drop(columns="human"), labels=GRADED[["item", "model", "human"]], threshold=">=3")
 
 
+@pytest.mark.parametrize("second", [False, True])
+def test_a_threshold_that_is_offered_for_several_people_is_one_for_all(second: bool) -> None:
+    people = NAMED[["item", "model", "Human 1", "Human 2", "Human 3"]]
+    log = NAMED.assign(score=NAMED["score"] / 10)
+    given: dict[str, Any] = {"threshold": ">=0.3", "labels": people if second else None}
+    frame = log[["item", "model", "score"]] if second else log
+    with pytest.raises(UsageError, match="people's grades in 'Human 1,Human 2,Human 3' go from 1 to 5") as caught:
+        read_verdicts(frame, label="Human *", **given)
+    assert caught.value.options[0] == "--label 'Human 1,Human 2,Human 3>=2'"
+    found = read_verdicts(frame, label=shlex.split(caught.value.options[0])[1], **given).annotations
+    assert found is not None
+    assert found["label"].sum() == (people.iloc[:, 2:] >= 2).sum().sum()
+
+
 @pytest.mark.parametrize("grades", [[k // 3 + k % 3 / 3 for k in range(5, 17)], [0] * 9 + [5 / 3, 8 / 3, 3]])
 def test_thresholds_offered_for_grades_reach_them_and_leave_some_out(grades: list[float]) -> None:
     frame = GRADED.assign(score=[0.2, 0.4, 0.6] * 4, human=grades)
