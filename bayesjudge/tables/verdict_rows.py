@@ -217,8 +217,8 @@ def _probability_rules(coded: CodedRows) -> list[Rule]:
             holds=lambda _: ~((label >= 0) & np.isnan(chance)),
             found=found,
             allowed="a probability for every labelled answer where any has one",
-            fix="Give 1 to answers that were labelled for certain, or remove the column if every answer had "
-            "the same chance.",
+            fix="Give 1 to answers that were labelled for certain, or before others were drawn (--set "
+            "label_probability=1), or remove the column if every answer had the same chance.",
         ),
     ]
 
@@ -268,9 +268,11 @@ def _filled_label(codes: pd.DataFrame) -> NDArray[np.int8]:
 
 
 def _filled_probability(codes: pd.DataFrame) -> NDArray[np.float64]:
-    """The same for the probability of being labelled, NaN where none is known; the verdict table's first."""
-    own = np.where(codes["label_probability"] > 0, codes["label_probability"], codes["gold_probability"])
-    return filled(codes["answer"].to_numpy(), own, np.nan)
+    """The same for the probability of being labelled, NaN where none is known; that of the table with the label."""
+    answer = codes["answer"].to_numpy()
+    mine, theirs = codes["label_probability"], codes["gold_probability"]
+    elsewhere = (filled(answer, codes["label"].to_numpy()) < 0) & (codes["gold"] >= 0) & (theirs > 0)
+    return filled(answer, np.where((mine > 0) & ~elsewhere, mine, theirs), np.nan)
 
 
 def _assemble(coded: CodedRows, keep: NDArray[np.bool_], dropped: Mapping[str, int]) -> pd.DataFrame:

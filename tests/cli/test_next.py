@@ -206,6 +206,28 @@ def test_a_choice_by_disagreement_needs_disagreement_and_no_labels() -> None:
         draw_items(Verdicts.from_frame(log().assign(label=[1, *[None] * 119])).frame, size=2, unsure=True)
 
 
+def test_labels_before_a_draw_by_disagreement_represent_themselves(tmp_path: Path) -> None:
+    path, sheet = tmp_path / "log.csv", tmp_path / "sheet.csv"
+    frame = log().assign(label=lambda rows: [1 if item in ("q0", "q7") else None for item in rows["item"]])
+    frame.to_csv(path, index=False)
+    typed = ("next", "accuracy", path, "--unsure", "--n", 6, "--out", sheet)
+    refused = run(*typed)
+    assert refused.exit_code == 2
+    assert "leave out --unsure if they were drawn evenly" in refused.stderr
+    done = run(*typed, "--set", "label_probability=1")
+    assert done.exit_code == 0
+    assert f"bayesjudge accuracy {path} --set label_probability=1 --gold {sheet}" in done.stdout
+    drawn = pd.read_csv(sheet).assign(label=0)
+    assert not {"q0", "q7"} & set(drawn["item"])
+    # The labels of the sheet keep its probabilities, whatever the log gives to all its answers.
+    found = read_verdicts(path, put={"label_probability": "1"}, labels=drawn).frame.dropna(subset="label")
+    chance = found.groupby("item")["label_probability"].first().to_dict()
+    assert chance == pytest.approx({"q0": 1, "q7": 1} | drawn.groupby("item")["label_probability"].first().to_dict())
+    frame.assign(label_probability=0.5).to_csv(path, index=False)
+    sheet.unlink()
+    assert "write 1 as label_probability" in run(*typed).stderr
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -131,6 +131,7 @@ def draw_items(
     """Items of which no answer is labelled, in random order, so that the first of them are a random sample too.
 
     verdicts: ``item, model, judge, verdict, label`` as in `bayesjudge.tables.Verdicts`, and the column ``unit``.
+    unsure: More often where votes differ; items with labels then need ``label_probability`` 1.
     seed: Equal seeds give equal items, in whatever order the rows are.
 
     Returns: ``unit`` and, where items are not drawn evenly, ``label_probability``.
@@ -145,13 +146,36 @@ def draw_items(
     if not unsure:
         return pd.DataFrame({unit: items[rng.permutation(len(items))[:size]]})
     if labelled.any():
-        raise UsageError(
-            "some answers are labelled already, with probabilities that are not known: further items can only be "
-            "drawn evenly"
-        )
-    drawn = sample_labels(_probabilities(verdicts, unit, rng), size=size, seed=seed)
+        _require_certain(verdicts, unit)
+    drawn = sample_labels(_probabilities(verdicts[verdicts[unit].isin(items)], unit, rng), size=size, seed=seed)
     chosen = rng.permutation(drawn.chosen)
     return pd.DataFrame({unit: items[chosen], "label_probability": drawn.inclusion[chosen]})
+
+
+def _require_certain(verdicts: pd.DataFrame, unit: str) -> None:
+    """Refuse labels next to which a further draw estimates no total: on parts of items, or not of probability 1.
+
+    Given the labels there are, whatever decided about them, their items represent themselves, and the draw all others.
+    """
+    marked = verdicts["label"].notna()
+    partly = int(marked.groupby(verdicts[unit]).nunique().gt(1).sum())
+    if partly:
+        raise UsageError(
+            f"some answers to {partly} items are labelled already, and a draw of items reaches none of the others to "
+            "them: label these, too, or leave out --unsure"
+        )
+    chance = verdicts.reindex(columns=["label_probability"])["label_probability"][marked]
+    if chance.lt(1).any():
+        raise UsageError(
+            "labels of an earlier draw represent themselves alone once further items are drawn: write 1 as "
+            "label_probability of each"
+        )
+    if chance.isna().any():
+        raise UsageError(
+            "some answers are labelled already: leave out --unsure if they were drawn evenly, so that all labels are "
+            "one sample; otherwise they represent themselves alone, with label_probability 1",
+            options=["--set label_probability=1"],
+        )
 
 
 def _probabilities(verdicts: pd.DataFrame, unit: str, rng: np.random.Generator) -> NDArray[np.float64]:

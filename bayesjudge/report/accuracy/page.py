@@ -347,8 +347,8 @@ _SCREENED = (
 )
 _NEXT = (
     "Label these items next: drawn at random, more often where the panel is unsure. Keep the column "
-    "label_probability with the labels (1 for answers labelled before): with it estimates stay unbiased; as "
-    "if labels were a plain sample they do not."
+    "label_probability with the labels, and give 1 to answers labelled before (--set label_probability=1): with it "
+    "estimates stay unbiased; as if labels were a plain sample they do not."
 )
 _TEXT = (
     "The panel regresses the human label on the votes of all judges at once, with partially pooled weights "
