@@ -168,7 +168,7 @@ class _Log:
         lacks = [error.lacks] if isinstance(error, UsageError) else [_lack(one) for one in problems]
         commands: list[str] = []
         if error.options and steps:
-            # The first way is tried; where it leads to an answer, so do the others: they differ in a name.
+            # The first way is tried; where it leads to an answer, so do others that differ in a name.
             further, chosen = _with_option(error.options[0], columns, choices)
             parts = read_parts(self.source, Reading(**chosen), taken=further)
             answer, _ = self.asked(question, further, chosen, parts, steps=steps - 1)
@@ -176,11 +176,23 @@ class _Log:
             commands = answer.commands
             if answer.readable and commands:
                 more = commands[0].removeprefix(tried) if commands[0].startswith(tried) else ""
-                commands = [f"{command} {option}{more}" for option in error.options]
+                commands = [
+                    f"{command} {option}{more}"
+                    for option in error.options
+                    if option == error.options[0] or self._leads(question, columns, choices, option)
+                ]
             lacks = lacks if commands else answer.lacks
         return QuestionAnswer(
             possible=False, readable=False, why=why, lacks=list(dict.fromkeys(filter(None, lacks))), commands=commands
         )
+
+    def _leads(self, question: str, columns: Columns, choices: Choices, option: str) -> bool:
+        """Whether another way leads to an answer, too: of thresholds, some may leave one kind of people's grades."""
+        if not option.startswith("--threshold "):
+            return True
+        further, chosen = _with_option(option, columns, choices)
+        parts = read_parts(self.source, Reading(**chosen), taken=further)
+        return self.asked(question, further, chosen, parts, steps=0)[0].readable
 
     def command(self, question: str, columns: Columns, choices: Choices, *, second: str = "") -> str:
         """The question as it is typed, with a second file where it takes one."""

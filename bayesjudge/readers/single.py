@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -234,43 +235,61 @@ def labels_meaning_yes(frame: pd.DataFrame, name: str, reading: Reading, *, labe
 
 
 def on_one_scale(
-    grades: Mapping[str, pd.Series[Any]], scores: pd.Series[Any] | None, reading: Reading
+    grades: Mapping[str, pd.Series[Any]],
+    scores: pd.Series[Any] | None,
+    reading: Reading,
+    *,
+    among: Callable[[str], Sequence[Any]],
 ) -> tuple[str, ...]:
     """What is said of people's grades that the judge's threshold cuts, too: none where they have a word of their own.
 
-    grades: By the file's names of the columns.
+    grades: By the file's names of the columns, those of several people by the list of them.
+    among: A column's values in all files of a log, as those of one may all mean yes.
 
     Raises
     ------
     UsageError
-        The largest grade is twice the judge's largest score or more, or the other way round.
+        The largest grade is twice the largest score or more, or the other way round, or all grades mean yes, or all no.
 
     Examples
     --------
     >>> people = {"human": pd.Series([1, 5, 4])}
-    >>> on_one_scale(people, pd.Series([2, 5, 5]), Reading(threshold=4))[0]
+    >>> on_one_scale(people, pd.Series([2, 5, 5]), Reading(threshold=4), among=lambda name: [])[0]
     "people's grades in 'human' are cut by the judge's threshold 4: 67% mean yes (other: --label 'human>=...')"
     """
     own = reading.of_labels is not reading or reading.label_criterion[1]
     found = {} if own or reading.threshold is None else {name: _grades(column) for name, column in grades.items()}
     judged, notes = code_numbers(scores)[1] if scores is not None else np.zeros(0), []
     for name, values in ((name, values) for name, values in found.items() if len(values)):
-        label = shlex.quote(f"{name}>=...")
+        elsewhere = [value for one in {name, *name.split(",")} for value in among(one)]
+        every = np.append(values, code_numbers(pd.Series(elsewhere, dtype=object))[1])
         most = sorted([abs(np.max(values)), abs(np.max(judged))]) if len(judged) else [1, 1]
-        if most[1] >= 2 * most[0]:
-            options = [f"--label {shlex.quote(f'{name}>={bound}')}" for bound in offered_bounds(values)]
-            scores_go, grades_go = (f"from {np.min(one):g} to {np.max(one):g}" for one in (judged, values))
-            raise UsageError(
-                f"--threshold {reading.threshold} is for the judge's scores, {scores_go}; people's grades in {name!r} "
-                f"go {grades_go}: say which of these mean yes, --label {label}",
-                options=options,
-            )
+        one_kind = len({reading.passes(value) for value in every}) == 1 < len(set(every))
+        if most[1] >= 2 * most[0] or (one_kind and len(judged)):
+            raise _on_another_scale(name, values, judged, reading, one_kind=one_kind)
         yes = np.mean([reading.passes(value) for value in values])
         notes.append(
             f"people's grades in {name!r} are cut by the judge's threshold {reading.threshold}: {yes:.0%} mean yes "
-            f"(other: --label {label})"
+            f"(other: --label {shlex.quote(f'{name}>=...')})"
         )
     return tuple(notes)
+
+
+def _on_another_scale(
+    name: str, grades: NDArray[np.float64], judged: NDArray[np.float64], reading: Reading, *, one_kind: bool
+) -> UsageError:
+    """People's grades that the judge's threshold is not for, with bounds of their own."""
+    options = [f"--label {shlex.quote(f'{name}>={bound}')}" for bound in offered_bounds(grades)]
+    scores_go, grades_go = (f"from {np.min(one):g} to {np.max(one):g}" for one in (judged, grades))
+    same = re.sub(r"^(?![<>])", ">=", str(reading.threshold).strip())
+    kind = "yes" if reading.passes(grades[0]) else "no"
+    # On one scale, all may be good, which is for the user to state.
+    cut = f", and by it all mean {kind} (if so, --label {shlex.quote(f'{name}{same}')})" if one_kind else ""
+    return UsageError(
+        f"--threshold {reading.threshold} is for the judge's scores, {scores_go}; people's grades in {name!r} "
+        f"go {grades_go}{cut}: say which of these mean yes, --label {shlex.quote(f'{name}>=...')}",
+        options=options,
+    )
 
 
 def _grades(column: pd.Series) -> Any:

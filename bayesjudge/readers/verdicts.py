@@ -202,7 +202,7 @@ def _named(
         whole, lost = only_decisions(whole, reading, names, among=among)
         cells, of_people = only_decisions(cells, reading, {name: name for name in people}, among=among)
         mine = _together(cells) | ({theirs: whole["label"]} if "label" in whole else {})
-        scaled = lost + of_people + on_one_scale({**grades, **mine}, whole.get("verdict"), reading)
+        scaled = lost + of_people + on_one_scale({**grades, **mine}, whole.get("verdict"), reading, among=among)
         if "verdict" in whole:
             named_so = one.read_as.get("verdict", "verdict")
             scaled += unread_scores(whole["verdict"], named_so, reading)

@@ -167,6 +167,30 @@ def test_thresholds_offered_for_grades_reach_them_and_leave_some_out(grades: lis
     assert len(found) == len({sum(_labels(table.frame)) for table in found})
 
 
+def test_a_threshold_by_which_all_grades_mean_one_thing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    frame = GRADED.assign(score=[0.5, 2, 3, 3.9] * 3, human=[1, 5 / 3, 7 / 3, 3] * 3)
+    frame.to_csv(path, index=False)
+    for bound, kind in (("1", "yes"), (">=3.5", "no")):
+        with pytest.raises(UsageError, match=f"go from 1 to 3, and by it all mean {kind}") as caught:
+            read_verdicts(frame, threshold=bound)
+        assert caught.value.options[0] == "--label 'human>=1.66666'"
+        # On one scale all may be good, which is to be stated.
+        same = f"human>={bound.removeprefix('>=')}"
+        assert f"if so, --label '{same}'" in str(caught.value)
+        assert len(set(_labels(read_verdicts(frame, threshold=bound, label=same).frame))) == 1
+    # What can be typed leaves both kinds, and of several files one may have grades of one kind.
+    commands = inspect_source(path).questions["accuracy"].commands
+    assert [shlex.split(one)[3:] for one in commands] == [["--threshold", f">={bound}"] for bound in ("2", "3")]
+    low = frame.assign(score=frame["score"] / 2)
+    low.to_csv(path, index=False)
+    commands = inspect_source(path).questions["accuracy"].commands
+    assert {shlex.split(one)[-1] for one in commands} == {"human>=1.66666", "human>=2.33333", "human>=3"}
+    frame.assign(human=[1, 2] * 6, model="n").to_csv(tmp_path / "b.csv", index=False)
+    frame.to_csv(path, index=False)
+    assert read_verdicts(tmp_path, threshold="3").frame["label"].mean() == 1 / 8
+
+
 def test_replies_that_are_no_scores_count_as_missing_and_are_said() -> None:
     scores = pd.Series([4, 2, "N/A (no code)", *range(9)], dtype=object)
     table = read_verdicts(GRADED.drop(columns="human").assign(score=scores), threshold=">=3")
