@@ -39,7 +39,7 @@ def named(coded: Coded) -> tuple[Coded, tuple[str, ...]]:
         warnings += ("there is no item column: each row was taken as a battle of its own",)
     judged = coded.codes["judged"].to_numpy()
     names = coded.names["judge"]
-    judge = coded.codes["judge"] if len(names) else 0
+    judge = coded.codes["judge"].to_numpy() if len(names) else np.zeros(len(judged), np.int32)
     # A judge who is named on a row without a verdict has judged nothing: the row is a person's vote.
     coded = coded.with_name(
         "judge", np.where(judged, judge, MISSING), names if len(names) else pd.Index([_ONE_JUDGE], dtype="str")
@@ -47,7 +47,7 @@ def named(coded: Coded) -> tuple[Coded, tuple[str, ...]]:
     coded = coded.with_name("pair", *_pairs(coded))
     coded = replace(coded, codes=coded.codes.assign(**_turned(coded)))
     coded, repeated = _number_runs(coded, judged)
-    coded, several = _number_voters(coded, judged)
+    coded, several = _number_voters(coded, judged, judge)
     event = coded.key("item", "pair", "judge", "order oriented", "run")
     vote = coded.key("item", "pair", "voter")
     human = coded.codes["human"].to_numpy() != MISSING
@@ -97,28 +97,44 @@ def _number_runs(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[
     return coded.with_name("run", run, names), notes if again else ()
 
 
-def _number_voters(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[str, ...]]:
+def _number_voters(coded: Coded, judged: NDArray[np.bool_], judge: NDArray[np.int32]) -> tuple[Coded, tuple[str, ...]]:
     human = coded.codes["human"].to_numpy() != MISSING
     if len(coded.names["voter"]):
         lost = human & (coded.codes["voter"].to_numpy() == MISSING)
         notes = (f"{int(lost.sum())} votes have no voter; each battle's count as one",) if lost.any() else ()
         return coded.with_missing_named("voter", lost), notes
     # A vote next to a judge's verdict is the same vote on the rows of every judge; alone, each is its own.
-    place = count_within(coded.key("item", "pair"), human & ~judged)
+    alone = human & ~judged
+    first = _first_rows(coded, alone & np.isin(judge, judge[judged & (judge >= 0)]), judge)
+    own = alone & (first == np.arange(len(first)))
+    place = count_within(coded.key("item", "pair"), own)[first]
     again = int((place > 0).sum())
     names = pd.Index([_ONE_VOTER, *(f"{_ONE_VOTER} {k + 1}" for k in range(1, int(place.max(initial=0)) + 1))])
     said = f"{again} rows repeat a battle without a voter column: taken as votes of several people"
-    notes = (said + _like_copies(coded, human & ~judged),)
+    notes = (said + _like_copies(coded, own, judge),)
     return coded.with_name("voter", np.where(human, place, MISSING), names), notes if again else ()
 
 
-def _like_copies(coded: Coded, votes: NDArray[np.bool_]) -> str:
+def _first_rows(coded: Coded, votes: NDArray[np.bool_], judge: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Every row's own place (N,), and of one vote on rows of several judges without a verdict that of the first."""
+    rows = np.arange(len(votes))
+    keys = {"battle": coded.key("item", "pair"), "vote": coded.codes["human oriented"], "judge": judge, "row": rows}
+    mine = pd.DataFrame(keys)[votes]
+    mine["nth"] = mine.groupby(["battle", "vote", "judge"]).cumcount()
+    rows[votes] = mine.groupby(["battle", "vote", "nth"])["row"].transform("first")
+    return rows
+
+
+def _like_copies(coded: Coded, votes: NDArray[np.bool_], judge: NDArray[np.int32]) -> str:
     """What is said of repeated battles without a single disagreement, of which people have some."""
-    outcomes = coded.codes["human oriented"][votes].groupby(coded.key("item", "pair")[votes])
+    battle = coded.key("item", "pair")[votes]
+    outcomes = coded.codes["human oriented"][votes].groupby(battle)
     repeated = outcomes.nunique()[outcomes.size() > 1]
     if len(repeated) < _MANY or (repeated > 1).any():
         return ""
+    apart = not pd.DataFrame({"battle": battle, "judge": judge[votes]}).duplicated().any()
     return (
-        f"; but all of the {len(repeated)} repeated battles are unanimous, as copies or weights are and votes of "
-        "several people are not: keep one row of each battle, or choose rows by --where"
+        f"; but all of the {len(repeated)} repeated battles are unanimous{', each row with another judge' * apart}, as "
+        "copies or weights are and votes of several people are not: keep one row of each battle, or choose rows by "
+        "--where"
     )

@@ -160,12 +160,32 @@ def test_votes_without_a_voter_are_numbered_and_said_so() -> None:
     assert "votes of several people" in battles.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("human", "verdict", "votes"),
+    [([1, 1], [None, None], [1, 0, 0]), ([1, 0], [None, None], [1, 0, 1]), ([1, 1], [None, 1], [1, 0, 0])],
+)
+def test_a_vote_on_rows_of_judges_without_a_verdict_is_one(
+    human: list[int], verdict: list[float | None], votes: list[int]
+) -> None:
+    """Of two judges that failed on a battle each row counted as another person's vote."""
+    frame = pd.DataFrame({"item": [1, 1, 2, 2], "model_a": "x", "model_b": "y", "judge": [*"jkjk"]})
+    battles = Battles.from_frame(frame.assign(human=[*human, None, None], verdict=[*verdict, 1, 0]))
+    assert count_battles(battles).human_pairs().n.tolist() == [votes]
+    assert any("votes of several people" in text for text in battles.warnings) == (sum(votes) > 1)
+    # Who judged nothing at all may be the person who voted, and who has no name too.
+    for judge in (["p", "q", "j", "k"], [None, None, "j", "k"]):
+        alone = Battles.from_frame(frame.assign(judge=judge, human=[1, 1, None, None], verdict=[None, None, 1, 0]))
+        assert count_battles(alone).human_pairs().n.tolist() == [[2, 0, 0]]
+
+
 def test_votes_that_all_agree_look_like_copies() -> None:
     """A verdict that was written three times, as a weight, is no vote of three people."""
     rows = pd.DataFrame({"item": range(30), "model_a": "x", "model_b": "y", "human": [1, 0, 0.5] * 10})
     said = Battles.from_frame(pd.concat([rows] * 3)).warnings[0]
     assert said.startswith("60 rows repeat a battle")
     assert "all of the 30 repeated battles are unanimous" in said
+    judges = Battles.from_frame(pd.concat([rows.assign(judge=name) for name in "jkl"]))
+    assert "repeated battles are unanimous, each row with another judge, as copies" in judges.warnings[0]
     # Both ways round it is one battle; one disagreement is what people have.
     other = rows.assign(model_a="y", model_b="x", human=1 - rows["human"])
     assert "unanimous" in Battles.from_frame(pd.concat([rows, other])).warnings[0]
