@@ -22,7 +22,7 @@ from bayesjudge.readers.marks import (
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.sides import may_be_winners, winners_named
+from bayesjudge.readers.sides import may_be_winners, verdict_among_columns, winners_named
 from bayesjudge.readers.wide import one_judge_a_row
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_gaps import require_no_ranks
@@ -170,6 +170,9 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
         frame, voters = (frame, ()) if part.tool else voters_among_columns(frame, mapped)
         aliases = {name: words for name, words in BATTLE_ALIASES.items() if name != "judge" or not voters}
         mapping, doubts = replace(part, frame=frame).recognised(mapped, aliases)
+        if part.tool is None:
+            mapping, chosen = verdict_among_columns(frame, mapping, verdict="verdict", human="human")
+            doubts += chosen
         require_no_ranks(mapping)
     except InputError as error:
         located_in = [replace(problem, found=f"{problem.found} in {part.name}") for problem in error.problems]

@@ -24,6 +24,10 @@ _HUMANS = re.compile(
     r"(humans?|people)(_(as_a_)?(judge|annotator|annotation|expert|label|judge?ment|evaluation|rater|vote)s?)?(_?\d+)?"
 )
 _OF_PEOPLE = re.compile(r"(.*_)?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*")
+_PICK = re.compile(
+    r"(?!.*(order|position|slot|grade))(?!(.*_)?(user|voter|rater|worker|turker|reviewer|crowd)s?_)"
+    r"((judge|llm|autorater)s?_.*|.*_(pick|choice|preference)s?)"
+)
 _LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*_labels?")
 _WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|person|consensus|majority|agreement"
 _SAYS = r"label|verdict|judge?ment|score|rating|grade|vote"
@@ -67,6 +71,17 @@ def is_of_people(name: str) -> bool:
     (True, True, False)
     """
     return _OF_PEOPLE.fullmatch(folded(name)) is not None
+
+
+def is_pick(name: str) -> bool:
+    """Whether a column's name is of what a judge chose of two answers.
+
+    Examples
+    --------
+    >>> is_pick("judge_pick"), is_pick("GPT-4 choice"), is_pick("judge_order"), is_pick("user_choice")
+    (True, True, False, False)
+    """
+    return _PICK.fullmatch(folded(name)) is not None and not is_of_people(name)
 
 
 def is_label(name: str) -> bool:

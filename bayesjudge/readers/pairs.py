@@ -17,7 +17,7 @@ from bayesjudge.readers.marks import one_vote_a_row
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_pairs
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.sides import pairs_as_items, winners_named
+from bayesjudge.readers.sides import pairs_as_items, verdict_among_columns, winners_named
 from bayesjudge.tables import Pairs
 from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.pair_rows import CHOICES, NAMES
@@ -91,6 +91,9 @@ def read_pairs(
     for each in parts:
         part, mapped = one_vote_a_row(each, of_log(each.frame, columns, items), "human_prefers")
         mapping, doubts = part.recognised(mapped, PAIR_ALIASES)
+        if part.tool is None:
+            mapping, chosen = verdict_among_columns(part.frame, mapping, verdict="judge_prefers", human="human_prefers")
+            doubts += chosen
         one, moved = part.named(mapping, NAMES)
         whole, read = winners_named(one.frame, CHOICES, [one.read_as.get(side, side) for side in CHOICES])
         named.append(replace(one, frame=whole))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.readers.column_names import BATTLE_ALIASES, columns_of
+from bayesjudge.readers.column_kinds import is_of_people, is_pick
+from bayesjudge.readers.column_names import BATTLE_ALIASES, columns_of, means_known
 from bayesjudge.readers.values import as_words
+from bayesjudge.tables.battle_gaps import GAPS
 from bayesjudge.tables.coding import UNKNOWN
 from bayesjudge.tables.words import ORDERS, OUTCOMES, code_numbers, code_order, code_outcome
 
@@ -102,6 +104,43 @@ def may_be_winners(frame: pd.DataFrame, value: str, name: str, *, ours: str) -> 
         return [], f"{said}: write a, b and tie in place of them, as nothing says which is which"
     option = f"--column {shlex.quote(f'{ours}={name}')}"
     return [option], f"{said}: {option} reads them so"
+
+
+def verdict_among_columns(
+    frame: pd.DataFrame, mapping: Mapping[str, str], *, verdict: str, human: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The mapping with the one column of what judges chose, next to their names and people's choices; what is said.
+
+    verdict, human: Our names of what the judge said and of what people said.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": ["m", "m"], "human": ["a", "b"], "gpt_pick": ["A", "B"], "says": ["B", "A"]})
+    >>> verdict_among_columns(frame, {}, verdict="verdict", human="human")[0]
+    {'verdict': 'gpt_pick'}
+    >>> print(verdict_among_columns(frame[["judge", "human", "says"]], {}, verdict="verdict", human="human")[1][0])
+    column 'judge' names judges, and no column was read as their verdicts: if 'says' holds them, `--column verdict=says`
+    """
+    columns = list(map(str, frame.columns))
+    there = {*mapping, *columns}
+    if not {"judge", human} <= there or {verdict, *GAPS} & there:
+        return dict(mapping), ()
+    found = [name for name in columns if name not in {*mapping.values(), human} and _chosen(frame[name])]
+    named = [name for name in found if is_pick(name)]
+    if len(named) == 1:
+        return {**mapping, verdict: named[0]}, (f"column {named[0]!r} was read as the judge's verdicts",)
+    others = named or [name for name in found if not (means_known(name) or is_of_people(name))]
+    offered = "; ".join(f"if {name!r} holds them, `--column {shlex.quote(f'{verdict}={name}')}`" for name in others)
+    who = f"column {mapping.get('judge', 'judge')!r} names judges, and no column was read as their verdicts"
+    return dict(mapping), (f"{who}: {offered}",) if others else ()
+
+
+def _chosen(column: pd.Series[Any] | pd.DataFrame) -> bool:
+    """Whether a column holds outcomes in words alone, not all of them ties."""
+    if not isinstance(column, pd.Series) or not (code_numbers(column)[0] == UNKNOWN).any():
+        return False
+    codes = set(code_outcome(column).tolist())
+    return bool({0, 1} & codes) and UNKNOWN not in codes
 
 
 def _models(frame: pd.DataFrame) -> tuple[str, str]:

@@ -103,6 +103,29 @@ def test_a_judge_that_is_set_is_no_person() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["judge_pick"], "column 'judge_pick' was read as the judge's verdicts"),
+        (["gpt choice", "says"], "column 'gpt choice' was read as the judge's verdicts"),
+        (["says"], "column 'judge_model' names judges, and no column was read as their verdicts: if 'says' holds them"),
+        (["judge_pick", "llm_choice"], "if 'judge_pick' holds them, `--column {0}=judge_pick`; if 'llm_choice' holds"),
+        (["user_pick"], "if 'user_pick' holds them, `--column {0}=user_pick`"),
+        (["final_choice"], ""),
+    ],
+)
+def test_what_a_judge_chose_next_to_votes_is_its_verdict_or_named(names: list[str], said: str) -> None:
+    """A verdict under a name of its own was dropped, and each vote counted once per judge."""
+    frame = pd.DataFrame({"comparison_id": [1, 1, 2, 2], "model_a": "x", "model_b": "y", "human_winner": "a"})
+    frame = frame.assign(judge_model=[*"jkjk"], error="", **{name: [*"ABBA"] for name in names})
+    battles, read = read_battles(frame), "was read as the judge's" in said
+    assert (battles.frame["verdict"].tolist() == [1, 0, 0, 1]) == read
+    assert [text for text in battles.warnings if "verdicts" in text and said.format("verdict") in text] or not said
+    assert read_battles(frame, columns={"verdict": names[0]}).frame["verdict"].tolist() == [1, 0, 0, 1]
+    assert not read or said in read_pairs(frame).warnings
+    assert read_pairs(frame, columns={"judge_prefers": names[0]}).frame["judge_prefers"].tolist() == [*"abba"]
+
+
+@pytest.mark.parametrize(
     ("codes", "read", "said"),
     [
         ((1, 2, 3), [1.0, 0.0, 0.5], "--column {}=score reads them so"),
