@@ -213,7 +213,14 @@ PAIR_ALIASES: Aliases = {
 _NUMBERED, _NUMBERS = ("question", "item", "prompt", "case", "query"), ("nr", "no", "number")
 #: Names that count where a table has no other for it, and does not use them for something else.
 _LAST_OF: Mapping[str, Sequence[str]] = {
-    "item": ["response_id", "text_id", "uuid", "pid", *(f"{one}_{nr}" for one in _NUMBERED for nr in _NUMBERS)],
+    "item": [
+        "response_id",
+        "text_id",
+        "data_id",
+        "uuid",
+        "pid",
+        *(f"{one}_{nr}" for one in _NUMBERED for nr in _NUMBERS),
+    ],
     "model": ["source_model", "dialogue_system", "agent", "agent_name", "agent_id"],
 }
 

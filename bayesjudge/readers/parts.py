@@ -34,12 +34,14 @@ from bayesjudge.readers.sheets import read_sheet
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
 from bayesjudge.readers.texts import with_texts
-from bayesjudge.readers.values import as_words, with_paths
+from bayesjudge.readers.values import as_words, names_of_objects, with_paths
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables.columns import name_columns
 
 #: A name in a value for all rows.
 _IN_BRACES = re.compile(r"\{([^\W\d][^{}]*)\}")
+#: Our columns of names, which a file may have as objects.
+_NAMES = ("item", "model", "model_a", "model_b", "response", "judge", "annotator", "voter")
 #: Files that one finding is reported of by rows.
 MOST_FILES = 2
 
@@ -67,7 +69,9 @@ class Part:
         """The file under our names, its rows' places in it as index; which of its columns were displaced."""
         frame, moved = name_columns(self.frame, mapping, names=names)
         others = {ours: theirs for ours, theirs in mapping.items() if ours != theirs}
-        return replace(self, frame=frame.set_axis(self.frame.index), read_as=others), moved
+        named = [] if self.tool else [name for name in _NAMES if name in names]
+        frame, said = names_of_objects(frame, named, others)
+        return replace(self, frame=frame.set_axis(self.frame.index), read_as=others), moved + said
 
     def recognised(
         self, columns: Mapping[str, str] | None, aliases: Aliases, *, found: Sequence[str] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring
@@ -19,6 +20,8 @@ from bayesjudge.text import written
 #: Longest text of metadata that is kept: a longer one is no group but an answer or a prompt.
 LONGEST = 200
 _NUMBERS = (bool, int, float)
+#: Keys of an object that name what it is of.
+_NAMING = ("name", "id")
 #: Words that are hashed at a time.
 _TOGETHER = 2_000
 #: Joins the hashes of two words to one number that knows their order; odd, so that nothing of the first is lost.
@@ -84,6 +87,39 @@ def with_paths(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
             if any(cell is not None for cell in cells):
                 found[name] = pd.Series(cells, index=frame.index, dtype=object)
     return frame.assign(**found) if found else frame
+
+
+def names_of_objects(
+    frame: pd.DataFrame, names: Iterable[str], read_as: Mapping[str, str]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The table with the name that each object of a column states in place of it, and what is said of it.
+
+    names: Our names of columns that hold names; read_as: the file's, where they differ.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"model": [{"id": "1", "name": "x"}, None, {"id": "2", "name": "y"}]})
+    >>> named, said = names_of_objects(frame, ["model"], {"model": "generator"})
+    >>> named["model"].tolist(), said[0]
+    (['x', nan, 'y'], "'generator' holds objects: their 'name' was read (or `--column model=generator.id`)")
+    """
+    notes: tuple[str, ...] = ()
+    for ours in (name for name in names if name in frame and _of_objects(frame[name])):
+        theirs = read_as.get(ours, ours)
+        cells = frame[ours].dropna()
+        each = {key: [text(at(cell, key)) for cell in cells] for key in _NAMING}
+        # Names that several have do not tell them apart, as an id does.
+        whole = sorted((key for key in each if None not in each[key]), key=lambda key: -len({*each[key]}))
+        if whole:
+            frame = frame.assign(**{ours: pd.Series(each[whole[0]], cells.index, dtype=object).reindex(frame.index)})
+            others = [f"`--column {shlex.quote(f'{ours}={theirs}.{key}')}`" for key in whole[1:]]
+            other = f" (or {others[0]})" if others else ""
+            notes += (f"{theirs!r} holds objects: their {whole[0]!r} was read{other}",)
+    return frame, notes
+
+
+def _of_objects(column: pd.Series[Any]) -> bool:
+    return column.dtype == object and bool(column.map(lambda cell: isinstance(cell, dict)).any())
 
 
 def paths_in(frame: pd.DataFrame) -> list[str]:

@@ -67,6 +67,29 @@ def test_what_an_object_names_of_its_rows_is_a_column_under_its_path(tmp_path: P
     assert not [name for name in found if name.startswith("questions.")]
 
 
+def test_an_object_in_place_of_a_name_is_read_by_its_name(tmp_path: Path) -> None:
+    """Each such cell was a finding of its own, and the path that reads it was not named."""
+    models = [{"id": str(k), "name": name} for k, name in enumerate("xyz")]
+    pairs = [(models[0], models[1]), (models[1], models[2]), (models[2], models[0])]
+    rows = [{"data_id": k, "model_A": a, "model_B": b, "winner": "A"} for k, (a, b) in enumerate(pairs)]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(rows))
+    battles = read_battles(path)
+    assert battles.frame[["item", "model_a", "model_b"]].to_numpy().tolist() == [[*"0xy"], [*"1yz"], [*"2zx"]]
+    said = "'model_A' holds objects: their 'name' was read (or `--column model_a=model_A.id`)"
+    assert said in battles.warnings
+    # What is printed can be typed, and where several have one name it is read so by itself.
+    by_id = read_battles(path, columns={"model_a": "model_A.id", "model_b": "model_B.id"}).frame["model_a"].tolist()
+    assert by_id == [*"012"]
+    for model in models[:2]:
+        model["name"] = "w"
+    path.write_text(json.dumps(rows))
+    assert read_battles(path).frame["model_a"].tolist() == by_id
+    path.write_text(json.dumps([*rows, {"data_id": 9, "model_A": {"title": "v"}, "model_B": "w", "winner": "B"}]))
+    with pytest.raises(InputError, match="'title': 'v'"):
+        read_battles(path)
+
+
 def test_objects_under_keys_and_lists_of_one_length(tmp_path: Path) -> None:
     keyed = read(tmp_path, {name: {"model": "otter", "verdict": 1} for name in ("q7", "q8")})
     assert keyed["item"].tolist() == ["q7", "q8"]
