@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.readers.column_kinds import is_of_people, is_pick
-from bayesjudge.readers.column_names import BATTLE_ALIASES, columns_of, means_known
+from bayesjudge.readers.column_names import BATTLE_ALIASES, VERDICT_ALIASES, columns_of, means_known
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.battle_gaps import GAPS
-from bayesjudge.tables.coding import UNKNOWN
+from bayesjudge.tables.choices import among_options
+from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary
 from bayesjudge.tables.words import ORDERS, OUTCOMES, code_numbers, code_order, code_outcome
 
 #: Share of the values that are no outcome, above which names of models are what they are.
@@ -79,6 +80,31 @@ def _numbered(column: pd.Series[Any], name: str, *, ours: bool) -> tuple[pd.Seri
     tie = ", 0.5 as tie" if 0.5 in numbers else ""
     said = f"numbers of column {name!r} were read as: 1 as a, 0 as b{tie}"
     return column, [said] if plain and not ours else []
+
+
+def yes_and_no(frame: pd.DataFrame, value: str, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Repeated verdicts on single answers in words for yes and no as a and b, which 1 and 0 are, and what is said.
+
+    value: The column; name: what the file calls it.
+
+    Examples
+    --------
+    >>> frame, said = yes_and_no(pd.DataFrame({"outcome": ["Correct", "incorrect", None]}), "outcome", "result")
+    >>> frame["outcome"].tolist(), said[0]
+    (['a', 'b', nan], "words of 'result' mean yes and no: yes counts as a (1), no as b (1)")
+    """
+    compared = all(_models(frame)) or columns_of(frame, ["order", "model", *VERDICT_ALIASES["model"][0]])
+    if value not in frame or not isinstance(frame[value], pd.Series) or compared or among_options(frame):
+        return frame, ()
+    column = frame[value]
+    codes, outcomes = code_binary(column), code_outcome(column)
+    words = (outcomes == UNKNOWN) & (codes >= 0)
+    if not words.any() or not (words | (outcomes == MISSING)).all():
+        return frame, ()
+    found = column.astype(object).mask(codes == 1, "a").mask(codes == 0, "b")
+    yes, no = (int((codes == code).sum()) for code in (1, 0))
+    said = f"words of {name!r} mean yes and no: yes counts as a ({yes}), no as b ({no})"
+    return frame.assign(**{value: found}), (said,)
 
 
 def may_be_winners(frame: pd.DataFrame, value: str, name: str, *, ours: str) -> tuple[list[str], str]:

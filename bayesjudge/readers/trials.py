@@ -17,7 +17,7 @@ from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.sides import may_be_winners, pairs_as_items, winners_named
+from bayesjudge.readers.sides import may_be_winners, pairs_as_items, winners_named, yes_and_no
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS
 from bayesjudge.tables.repeat_rows import Layout
@@ -243,8 +243,9 @@ def _trials(
     frame, named, warnings = _named(parts, columns, TRIAL_ALIASES, _TRIAL_NAMES, items)
     if "slot" not in frame:
         frame, read = winners_named(frame, ["outcome"], [named[0].read_as.get("outcome", "outcome")])
+        frame, worded = yes_and_no(frame, "outcome", named[0].read_as.get("outcome", "outcome"))
         frame, paired = pairs_as_items(frame, values=["outcome"])
-        warnings += read + paired
+        warnings += read + worded + paired
     try:
         trials = Trials.from_frame(frame)
     except InputError as error:

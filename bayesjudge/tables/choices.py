@@ -62,16 +62,20 @@ def choices_of(table: pd.DataFrame) -> Choices | None:
     >>> choices_of(frame).table[["outcome", "slot"]].values.tolist()
     [['2', 1.0], ['2', 3.0]]
     """
-    columns = {name: _column(table, name) for name in ("order", *CHOICE_COLUMNS)}
-    return _Reader(table, columns).read() if _wanted(table, columns) else None
+    return _Reader(table, _columns(table)).read() if among_options(table) else None
+
+
+def _columns(table: pd.DataFrame) -> dict[str, pd.Series[Any] | None]:
+    return {name: _column(table, name) for name in ("order", *CHOICE_COLUMNS)}
 
 
 def _column(table: pd.DataFrame, name: str) -> pd.Series[Any] | None:
     return next((table[one] for one in (name, *_ALSO[name]) if one in table), None)
 
 
-def _wanted(table: pd.DataFrame, columns: Mapping[str, pd.Series[Any] | None]) -> bool:
+def among_options(table: pd.DataFrame) -> bool:
     """Whether lists or slots say more than that a and b were compared."""
+    columns = _columns(table)
     if any(set(labels) - {"a", "b"} for labels in set(_lists(columns["order"]))):
         return True
     if "outcome" not in table:

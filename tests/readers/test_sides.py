@@ -189,6 +189,43 @@ def test_a_pair_both_ways_round_is_one_item_in_two_orders() -> None:
     assert not any("taken to be presented first" in text for text in stated.warnings)
 
 
+@pytest.mark.parametrize(
+    ("words", "more", "read"),
+    [
+        (["correct", "Incorrect", "correct", None], {}, True),
+        ([True, False, True, None], {}, True),
+        (["pass", "fail", "pass", "error"], {"judge": "j"}, True),
+        (["yes", "no", "perhaps", None], {}, False),
+        (["yes", "no", "tie", None], {}, False),
+        # Of comparisons and of choices among options it is not known which a yes is.
+        (["yes", "no", "yes", None], {"order": "ab"}, False),
+        (["yes", "no", "yes", None], {"model": "m"}, False),
+        (["yes", "no", "yes", None], {"model_a": "x", "model_b": "y"}, False),
+    ],
+)
+def test_repeated_verdicts_in_words_of_yes_and_no_are_one_and_zero(
+    words: list[Any], more: dict[str, Any], read: bool
+) -> None:
+    log = pd.DataFrame({"item": 1, "trial": range(4), "outcome": pd.Series(words, dtype=object), **more})
+    if not read:
+        with pytest.raises(InputError, match="'outcome'"):
+            read_repeats(log)
+        return
+    trials, _ = read_repeats(log)
+    numbers, _ = read_repeats(log.assign(outcome=[1, 0, 1, None]))
+    assert trials is not None
+    assert numbers is not None
+    pd.testing.assert_frame_equal(trials.frame, numbers.frame)
+    assert "words of 'outcome' mean yes and no: yes counts as a (2), no as b (1)" in trials.warnings
+
+
+def test_options_called_yes_and_no_stay_options() -> None:
+    log = pd.DataFrame({"item": 1, "trial": [0, 1], "outcome": ["yes", "no"], "choices": "yes,no"})
+    trials, _ = read_repeats(log)
+    assert trials is not None
+    assert not any("mean yes and no" in text for text in trials.warnings)
+
+
 def test_grades_without_models_are_no_winners() -> None:
     grades = pd.DataFrame({"item": [1, 1], "judge": "g", "verdict": [1, 2]})
     with pytest.raises(InputError, match="found 2"):
