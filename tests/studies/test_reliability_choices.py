@@ -48,6 +48,7 @@ def test_both_kinds_of_rows_stand_side_by_side(answer: Comparison) -> None:
     assert {"flip_rate", "flip_rate[N=4]", "accuracy", "accuracy[slot 3]"} <= set(answer.estimates.frame["estimand"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [True, False])
 def test_of_one_arrangement_flips_are_those_within_it(fixed: bool) -> None:
     """Slots do not matter here, and options differ on average, which looks like slots where all are shown alike."""
@@ -70,6 +71,9 @@ def test_of_one_arrangement_flips_are_those_within_it(fixed: bool) -> None:
         assert any("in one arrangement alone" in text for text in found.warnings)
         assert not {"repeats_replaced", "disagreement_share[slot]"} & {*found.estimates.frame["estimand"]}
     assert sum(inside) >= 3
+    page = found.show().html
+    assert "in the one arrangement of each item that was shown" in page
+    assert "balanced arrangements" not in page
 
 
 def test_the_answer_is_checked(answer: Comparison) -> None:

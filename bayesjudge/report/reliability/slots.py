@@ -37,12 +37,16 @@ def slots_section(answer: Comparison) -> Section | None:
     slots = [name for name in dict.fromkeys(rows["estimand"]) if name.startswith("slot_share[")]
     if not slots:
         return None
-    text = [
+    several = "repeats_replaced" in {*rows["estimand"], *answer.estimates.frame["estimand"]}
+    of_all = [
         """P(slot) is how often the option in that slot is chosen when every item is shown in every arrangement: 1/K
         where slots do not matter. Disagreement due to slots is what remains of it when one arrangement is used.""",
         """K balanced arrangements (each option once in every slot) replace as many repeats of one arrangement as
         'repeats replaced' states; where that is infinite, no number of repeats does what they do.""",
     ]
+    of_one = """P(slot) is how often the option in that slot was chosen in the one arrangement of each item that was
+        shown. Options that are better on average and a slot that is preferred look the same where all items are shown
+        alike."""
     figures = [
         figure
         for name in slots
@@ -51,9 +55,9 @@ def slots_section(answer: Comparison) -> Section | None:
     places = range(1, len(slots) + 1)
     tables = [
         _posterior_table(answer, "Every slot, posterior", dict.fromkeys(places, _OF_SLOTS)),
-        _posterior_table(answer, "Slots and repeats, posterior", {None: _OF_ARRANGEMENTS}),
+        *([_posterior_table(answer, "Slots and repeats, posterior", {None: _OF_ARRANGEMENTS})] if several else []),
     ]
-    return Section(title="Slots", text=text, figures=figures, tables=tables)
+    return Section(title="Slots", text=of_all if several else [of_one], figures=figures, tables=tables)
 
 
 def _posterior_table(answer: Comparison, caption: str, kinds: Mapping[int | None, Mapping[str, str]]) -> Table:
