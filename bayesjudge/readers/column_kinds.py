@@ -28,6 +28,7 @@ _PICK = re.compile(
     r"(?!.*(order|position|slot|grade))(?!(.*_)?(user|voter|rater|worker|turker|reviewer|crowd)s?_)"
     r"((judge|llm|autorater)s?_.*|.*_(pick|choice|preference)s?)"
 )
+_OF_TWO = re.compile(r"winner|prefer|pick|choice|chosen|better|best")
 _LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*_labels?")
 _WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|person|consensus|majority|agreement"
 _SAYS = r"label|verdict|judge?ment|score|rating|grade|vote"
@@ -82,6 +83,17 @@ def is_pick(name: str) -> bool:
     (True, True, False, False)
     """
     return _PICK.fullmatch(folded(name)) is not None and not is_of_people(name)
+
+
+def is_of_two(name: str) -> bool:
+    """Whether a column's name is of which of two answers is better.
+
+    Examples
+    --------
+    >>> is_of_two("winner"), is_of_two("judge_prefers"), is_of_two("verdict"), is_of_two("passed")
+    (True, True, False, False)
+    """
+    return _OF_TWO.search(folded(name)) is not None
 
 
 def is_label(name: str) -> bool:

@@ -83,7 +83,7 @@ def _numbered(column: pd.Series[Any], name: str, *, ours: bool) -> tuple[pd.Seri
 
 
 def yes_and_no(frame: pd.DataFrame, value: str, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Repeated verdicts on single answers in words for yes and no as a and b, which 1 and 0 are, and what is said.
+    """Repeated verdicts on single answers in words for yes and no as 1 and 0, and what is said.
 
     value: The column; name: what the file calls it.
 
@@ -91,7 +91,7 @@ def yes_and_no(frame: pd.DataFrame, value: str, name: str) -> tuple[pd.DataFrame
     --------
     >>> frame, said = yes_and_no(pd.DataFrame({"outcome": ["Correct", "incorrect", None]}), "outcome", "result")
     >>> frame["outcome"].tolist(), said[0]
-    (['a', 'b', nan], "words of 'result' mean yes and no: yes counts as a (1), no as b (1)")
+    ([1.0, 0.0, nan], "words of 'result' mean yes and no: 1 yes, 1 no")
     """
     compared = all(_models(frame)) or columns_of(frame, ["order", "model", *VERDICT_ALIASES["model"][0]])
     if value not in frame or not isinstance(frame[value], pd.Series) or compared or among_options(frame):
@@ -101,9 +101,9 @@ def yes_and_no(frame: pd.DataFrame, value: str, name: str) -> tuple[pd.DataFrame
     words = (outcomes == UNKNOWN) & (codes >= 0)
     if not words.any() or not (words | (outcomes == MISSING)).all():
         return frame, ()
-    found = column.astype(object).mask(codes == 1, "a").mask(codes == 0, "b")
+    found = pd.Series(np.where(words, codes, np.nan), index=column.index)
     yes, no = (int((codes == code).sum()) for code in (1, 0))
-    said = f"words of {name!r} mean yes and no: yes counts as a ({yes}), no as b ({no})"
+    said = f"words of {name!r} mean yes and no: {yes} yes, {no} no"
     return frame.assign(**{value: found}), (said,)
 
 

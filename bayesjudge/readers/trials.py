@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.column_kinds import is_of_two
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
 from bayesjudge.readers.conflicts import repeats_of_what
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
@@ -22,7 +23,7 @@ from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS
 from bayesjudge.tables.repeat_rows import Layout
 from bayesjudge.tables.scores import SCORES
-from bayesjudge.tables.trials import TRIALS
+from bayesjudge.tables.trials import SINGLE, TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
 
 _TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
@@ -252,7 +253,11 @@ def _trials(
         raise InputError(located(error.problems, named)) from error
     warnings += _of_what(frame, named, TRIALS, _TRIAL_NAMES, assumed=trials.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + trials.warnings))
-    return replace(trials, dropped={**unread(parts), **trials.dropped}, warnings=notes, source=origins(parts))
+    # A winner is one of two, whatever it is written as.
+    single = trials.single and not is_of_two(named[0].read_as.get("outcome", "outcome"))
+    notes = tuple(note for note in notes if single or note != SINGLE)
+    whole = replace(trials, single=single, warnings=notes, source=origins(parts))
+    return replace(whole, dropped={**unread(parts), **trials.dropped})
 
 
 def _scores(

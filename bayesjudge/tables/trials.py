@@ -15,7 +15,7 @@ from bayesjudge.tables.repeat_rows import Layout, validate_events
 from bayesjudge.tables.unfold import COUNT_COLUMNS, unfold_outcomes
 from bayesjudge.tables.words import code_numbers
 
-_SINGLE = (
+SINGLE = (
     "verdicts are 0 and 1, without an order or two responses: taken as verdicts on one answer each (of comparisons, "
     "write a and b)"
 )
@@ -111,7 +111,7 @@ class Trials:
             said = () if chosen is None else chosen.said
             found, dropped, warnings = validate_events(table if chosen is None else chosen.table, None, TRIALS)
             single = _of_one_answer(table)
-            said = (*said, *[_SINGLE] * single)
+            said = (*said, *[SINGLE] * single)
             return cls(found, dropped, (*moved, *said, *warnings), single=single)
         found, dropped, warnings = validate_events(chosen.table, None, CHOICES)
         by_item = found.drop_duplicates("item")

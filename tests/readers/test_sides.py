@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
+from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_trials, read_verdicts
 from bayesjudge.readers.inspection import inspect_source
 from bayesjudge.readers.sides import pairs_as_items
 
@@ -215,8 +215,26 @@ def test_repeated_verdicts_in_words_of_yes_and_no_are_one_and_zero(
     numbers, _ = read_repeats(log.assign(outcome=[1, 0, 1, None]))
     assert trials is not None
     assert numbers is not None
+    assert trials.single
     pd.testing.assert_frame_equal(trials.frame, numbers.frame)
-    assert "words of 'outcome' mean yes and no: yes counts as a (2), no as b (1)" in trials.warnings
+    assert "words of 'outcome' mean yes and no: 2 yes, 1 no" in trials.warnings
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "single"),
+    [
+        ("verdict", {}, True),
+        ("outcome", {}, True),
+        ("winner", {}, False),
+        ("judge_prefers", {}, False),
+        ("verdict", {"order": "ab"}, False),
+        ("verdict", {"model_a": "x", "model_b": "y"}, False),
+    ],
+)
+def test_zero_and_one_are_of_one_answer_unless_two_were_compared(name: str, more: dict[str, str], single: bool) -> None:
+    trials = read_trials(pd.DataFrame({"item": 1, "trial": range(3), name: [1, 0, 1], **more}))
+    assert trials.single is single
+    assert any("on one answer each" in text for text in trials.warnings) is single
 
 
 def test_options_called_yes_and_no_stay_options() -> None:
