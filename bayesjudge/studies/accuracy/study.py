@@ -184,11 +184,10 @@ def _columns(options: AccuracyOptions, every: Sequence[Further]) -> list[str] | 
     models = [one.model for one in every if one.made is None]
     given = [text for model in models if isinstance(model, JudgeError) for text in model.formulas]
     named = columns_named([*options.formulas_of(*RATES), *given])
-    cells = {base_of(name)[1] for model in models if isinstance(model, FunctionModel) for name in model.columns}
-    named = sorted({*cells, *(named or [])}) if cells else named
-    if not options.group or options.labels == "chosen-by-verdict":
-        return named
-    return sorted({options.group, *(named or [])})
+    cells = [base_of(name)[1] for model in models if isinstance(model, FunctionModel) for name in model.columns]
+    if options.group and options.labels != "chosen-by-verdict":
+        cells.append(options.group)
+    return list(dict.fromkeys(sorted([*(named or []), *cells]))) if cells else named
 
 
 def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> None:
