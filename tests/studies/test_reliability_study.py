@@ -7,6 +7,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 
 import bayesjudge as bj
 from bayesjudge import cli
+from bayesjudge.baselines.reliability import trial_baselines
 from bayesjudge.counts.scores import count_scores
 from bayesjudge.counts.trials import count_trials
 from bayesjudge.estimates import Estimates
@@ -30,6 +32,7 @@ from bayesjudge.report.reliability.headline import headline, plan_sentences
 from bayesjudge.report.reliability.terminal import reliability_screen
 from bayesjudge.report.terminal import show_answer
 from bayesjudge.studies.reliability import reliability
+from bayesjudge.studies.reliability.guidance import _one_order
 from bayesjudge.studies.reliability.tables import arranged
 
 #: Of the simulated judges: P(first wins) − P(second wins) where no response is better.
@@ -178,6 +181,12 @@ def test_where_one_order_was_shown_nothing_is_said_of_both() -> None:
     both = reliability(frame[frame["judge"] == "x"], draws=100, chains=2, bootstrap=100)
     assert "over both orders" in " ".join(headline(both))
     assert not [text for text in both.warnings if "one order alone" in text]
+    # A judge whose verdicts are alike in both orders has an effect of 0, and was shown both.
+    alike = pd.concat([frame.assign(order=order, n_a=6, n_b=0) for order in ("ab", "ba")])
+    for shown, said in ((alike, False), (alike[alike["order"] == "ab"], True)):
+        counts = count_trials(bj.Trials.from_frame(shown.drop_duplicates(["item", "judge", "order"])))
+        pair: Any = SimpleNamespace(counts=counts, baseline=trial_baselines(counts, bootstrap=0))
+        assert bool(_one_order(pair)) is said
 
 
 def test_agreement_on_single_answers_is_the_textbooks_kappa() -> None:

@@ -50,9 +50,11 @@ def _one_order(pair: Compared) -> list[str]:
         shown, others = "arrangement", "other arrangements"
     else:
         shown, others = "order", "the other order"
-        rows = pair.baseline.items.groupby("judge", sort=False)
-        known = rows[["first", "second"]].sum().sum(axis=1) > 0
-        judges = [str(judge) for judge in known.index[known & ~rows["position_effect"].any()]]
+        counts = pair.counts
+        orders = {name: {*counts.order[counts.judge == j].tolist()} - {0} for j, name in enumerate(counts.judges)}
+        items = pair.baseline.items
+        both = set(items["judge"][items["position_effect"].notna()])
+        judges = [judge for judge, known in orders.items() if known and judge not in both]
     if not judges:
         return []
     who = judges[0] if len(judges) == 1 else f"{len(judges)} judges"
