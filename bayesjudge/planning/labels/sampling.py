@@ -161,8 +161,8 @@ def _require_certain(verdicts: pd.DataFrame, unit: str) -> None:
     partly = int(marked.groupby(verdicts[unit]).nunique().gt(1).sum())
     if partly:
         raise UsageError(
-            f"of {partly} items some answers are labelled and others are not, and whole items are drawn: label the "
-            "others, too, or leave out --unsure"
+            f"of {partly} items some answers are labelled and others are not, and items are drawn with all their "
+            "answers: label the others, too, or leave out --unsure"
         )
     chance = verdicts.reindex(columns=["label_probability"])["label_probability"][marked]
     if chance.lt(1).any():

@@ -45,8 +45,8 @@ def slots_section(answer: Comparison) -> Section | None:
         'repeats replaced' states; where that is infinite, no number of repeats does what they do.""",
     ]
     of_one = """P(slot) is how often the option in that slot was chosen in the one arrangement of each item that was
-        shown. Options that are better on average and a slot that is preferred look the same where all items are shown
-        alike."""
+        shown. Options that are better on average and a slot that is preferred look the same where all items are
+        shown in one order."""
     figures = [
         figure
         for name in slots
