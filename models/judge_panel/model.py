@@ -4,7 +4,7 @@ For model m's answer to item i, judges j with votes v (METHODS 1.11)::
 
     logit P(y_im = 1) = α_m + γ ℓ_m + Σ_j β_j (v_imj − v̄_j) + δ c_i
 
-    α_m ~ N(α_0, s_α)     α_0 ~ N(0, 1.5),  s_α ~ LogNormal(0, .6)
+    α_m ~ N(α_0, s_α)     α_0 ~ N(0, 1.5),  s_α ~ LogNormal(−.1, .6)
     β_j ~ N(b_0, s_b)     b_0 ~ N(1, 1),    s_b ~ HalfNormal(1)
     γ, δ ~ N(0, 1)        ℓ_m: centred logit of the mean vote on m;  c_i: centred mean vote on item i
 

@@ -14,7 +14,7 @@ OWN_WEIGHT = "own_weight_spread"
 OF_ANNOTATORS = ("annotator_accuracy", "annotator_spread")
 SLOTS: Mapping[str, Slot] = {
     "intercept": Slot("Normal(0, 1.5)", _LOGIT, "of an answer with average votes"),
-    "model_spread": Slot("LogNormal(0, 0.6)", _LOGIT, "models whose votes are equal differ by 0.3 to 3; avoids 0"),
+    "model_spread": Slot("LogNormal(-0.1, 0.6)", _LOGIT, "models whose votes are equal differ by 0.3 to 3; avoids 0"),
     "weight": Slot("Normal(1, 1)", _LOGIT, "a judge is probably worth something"),
     "weight_spread": Slot("HalfNormal(1)", _LOGIT, "judges differ; copies share a weight"),
     OWN_WEIGHT: Slot("HalfNormal(0.5)", _LOGIT, "a vote means nearly the same for every model"),

@@ -168,7 +168,7 @@ def _label_logits(kinds: Floats, drawn: Any, rng: np.random.Generator) -> Floats
     The parameters speak of votes centred as those of the log are.
     """
     log = kinds[drawn]
-    level = rng.normal(0, 1.5) + rng.lognormal(0, 0.6) * rng.normal(size=2)
+    level = rng.normal(0, 1.5) + rng.lognormal(-0.1, 0.6) * rng.normal(size=2)
     weights = rng.normal(1, 1) + abs(rng.normal()) * rng.normal(size=3)
     of_model, of_item = rng.normal(size=2)
     yes, size = log.sum(axis=(0, 2)) + 0.5, 3 * len(log) + 1
