@@ -92,7 +92,8 @@ class Choices:
     @cached_property
     def one_arrangement(self) -> bool:
         """Whether each item was shown in one known arrangement alone."""
-        return self.recorded and bool(((self.n.sum(2) > 0).sum(1) == 1).all())
+        shown, known = self.n.sum(2) > 0, ((self.slots >= 0) & (self.slots < self.size)).any(2)
+        return bool((shown.sum(1) == 1).all() and known[shown].all())
 
     @cached_property
     def ties(self) -> bool:
