@@ -72,7 +72,7 @@ def test_of_one_arrangement_flips_are_those_within_it(fixed: bool) -> None:
         assert not {"repeats_replaced", "disagreement_share[slot]"} & {*found.estimates.frame["estimand"]}
     # Of four 95 % intervals one misses in 17 %, two or more in 1 %; of all arrangements, none covers.
     assert sum(inside) >= 3
-    page = found.show().html
+    page = " ".join(found.show().html.split())
     assert "in the one arrangement of each item that was shown" in page
     assert "balanced arrangements" not in page
 
