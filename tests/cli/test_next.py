@@ -202,8 +202,10 @@ def test_a_choice_by_disagreement_needs_disagreement_and_no_labels() -> None:
     frame = Verdicts.from_frame(log().query("judge == 'j1'")).frame
     with pytest.raises(UsageError, match="every answer has one verdict"):
         draw_items(frame, size=2, unsure=True)
-    with pytest.raises(UsageError, match="labelled already"):
-        draw_items(Verdicts.from_frame(log().assign(label=[1, *[None] * 119])).frame, size=2, unsure=True)
+    for items, refusal in ((["q0"], "labelled already"), ([], "some answers are labelled and others are not")):
+        labels = [1 if place == 0 or item in items else None for place, item in enumerate(log()["item"])]
+        with pytest.raises(UsageError, match=refusal):
+            draw_items(Verdicts.from_frame(log().assign(label=labels)).frame, size=2, unsure=True)
 
 
 def test_labels_before_a_draw_by_disagreement_represent_themselves(tmp_path: Path) -> None:
