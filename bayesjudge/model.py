@@ -27,6 +27,7 @@ from bayesjudge.priors.use import ARRAY
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from numpy.typing import NDArray
 
     from bayesjudge.estimates import Estimates, Population
     from bayesjudge.estimates.posterior import Quantities
@@ -334,6 +335,30 @@ class HasLatent(Protocol):
 def latent_sites(model: object) -> tuple[str, ...]:
     """Sites that the gate holds to the lower standard; none for most models."""
     return model.latent if isinstance(model, HasLatent) else ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Distinct:
+    """Units (items) that are independent given what they share, equal ones once.
+
+    sites: Their own effects, each real with an entry a unit; further axes have length 1.
+    data: Of the distinct units alone. The last axis of whatever concerns units is theirs; the array ``copies`` says how
+        many of each there are.
+    which: The distinct unit that each unit is, (units,).
+    """
+
+    sites: tuple[str, ...]
+    data: Data
+    which: NDArray[np.int64]
+
+
+@runtime_checkable
+class HasUnits(Protocol):
+    """A model whose units' effects an engine may integrate out, and draw given the rest."""
+
+    def distinct(self, data: Data) -> Distinct | None:
+        """The units; None where these data make them depend on each other."""
+        ...
 
 
 @runtime_checkable

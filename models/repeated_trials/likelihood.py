@@ -152,7 +152,8 @@ def _item_preference(prior: InUse, guess: Guess, spread: Any, data: Data, wall: 
         categories = numpyro.sample("category_spread", prior.numpyro("category_spread"))
         member = data["category_of"] == jnp.arange(data.size("category"))[:, None]
         each = guess.around(mean).blurred(spread)
-        units = Guess(information=member * each.information, pull=member * each.pull).over(1).units(categories)
+        member_of = member * data.arrays.get("copies", 1)  # of equal items that stand once
+        units = Guess(information=member_of * each.information, pull=member_of * each.pull).over(1).units(categories)
         with numpyro.plate("category", data.size("category"), dim=-1):
             effect = units.effect(numpyro.sample("category_effect", dist.Normal(units.centre, units.width)))
         mean = mean + (member * effect[:, None]).sum(0)
@@ -221,6 +222,7 @@ def _leaning(cells: Cells, data: Data) -> Guess:
     pull = weight * order * (n[..., 0] - n[..., 1] - total * gap) / 2
     information = weight * order**2 * total * variance / 4
     asked, kept = _prompts(data), jnp.argsort(data["position_of"])[: data.size("ordered_judge")]
+    asked = asked * data.arrays.get("copies", 1)
     return Guess(information=(asked * information).sum((1, 3))[:, kept], pull=(asked * pull).sum((1, 3))[:, kept])
 
 

@@ -113,7 +113,9 @@ class Hmc(Chains):
         """Draws from one posterior."""
         from bayesjudge.inference.engines import hmc
 
-        drawn = with_care(self, job, lambda engine, seed, report: hmc.run_alone(job, engine, seed, report))
+        drawn = hmc.run_integrated(job, self)
+        if drawn is None:
+            drawn = with_care(self, job, lambda engine, seed, report: hmc.run_alone(job, engine, seed, report))
         return drawn._replace(facts={**drawn.facts, "draws": drawn.flat.shape[1]})
 
     def draw_many(
