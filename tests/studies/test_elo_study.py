@@ -300,6 +300,21 @@ def test_several_judges_of_few_models_are_warned_of(judges: int, said: bool) -> 
     assert any(f"deviations of {judges} judges" in text for text in answer.warnings) is said
 
 
+@pytest.mark.parametrize(
+    ("judges", "without", "first"), [(2, "", "judge_elo"), (3, "", "bradley_terry"), (3, "m4", "judge_elo")]
+)
+def test_of_few_models_and_several_judges_the_votes_answer_first(judges: int, without: str, first: str) -> None:
+    """Five judges of six models (answers in Korean) covered .63; a model without votes has only the judges."""
+    design = BattleDesign(strengths=(0.8, 0.4, 0.0, -0.4, -0.8), battles=150, judges=judges)
+    frame = simulate_battles(seed=1, design=design).battles.frame
+    frame["human"] = frame["human"].where((frame["model_a"] != without) & (frame["model_b"] != without))
+    answer = bj.elo(Battles.from_frame(frame), engine="laplace", draws=100, bootstrap=0)
+    methods = list(answer.estimates.where(estimand="elo").frame["method"])
+    assert methods[0].startswith(f"bayes:{first}")
+    assert {name.partition("[")[0] for name in methods} >= {"bayes:judge_elo", "bayes:bradley_terry"}
+    assert any("and the votes alone answer first" in text for text in answer.warnings) is (first == "bradley_terry")
+
+
 def test_models_without_votes_are_named() -> None:
     (found,) = warned([], counted(without_votes=("m2",)))
     assert found == "no human vote on m2: their Elo is predicted from the judges"

@@ -13,7 +13,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.model import GenerativeModel
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
-from bayesjudge.studies.elo.fits import UNPOOLED
+from bayesjudge.studies.elo.fits import UNPOOLED, learned_from_few, voted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,9 +28,6 @@ CONFLICT = 0.1
 FAIR = (0.4, 0.6)
 #: Verdicts below which a share says too little.
 LEAST_VERDICTS = 50
-#: Judges whose deviations take some models to learn, and models with votes that are then few: 95 % intervals of four
-#: judges and five models are covered .90 of the time (the card of `judge_elo`).
-SEVERAL_JUDGES, FEW_MODELS = 3, 8
 #: Slopes between which a judge's scale is about the human one.
 SAME_SCALE = (0.8, 1.25)
 
@@ -86,16 +83,11 @@ def _without_votes(counts: BattleCounts) -> list[str]:
     """Models that nobody voted on."""
     if not counts.human.votes.sum():
         return []
-    voted = _voted(counts)
-    names = [name for m, name in enumerate(counts.models) if m not in voted]
+    known = voted(counts)
+    names = [name for m, name in enumerate(counts.models) if m not in known]
     if not names:
         return []
     return [f"no human vote on {', '.join(names)}: their Elo is predicted from the judges"]
-
-
-def _voted(counts: BattleCounts) -> set[int]:
-    """Codes of models that people voted on."""
-    return {*counts.human.first.tolist(), *counts.human.second.tolist()}
 
 
 def _penalised(estimates: Estimates) -> list[str]:
@@ -111,15 +103,15 @@ def _penalised(estimates: Estimates) -> list[str]:
 
 def _few_models(counts: BattleCounts, fits: Mapping[str, Fit]) -> list[str]:
     """Where several judges' deviations are learned from few models."""
-    joint = [one for one in fits.values() if isinstance(one.model, JudgeElo)]
-    voted, judges = len(_voted(counts)), joint[0].data.size("judge") if joint else 0
-    if judges < SEVERAL_JUDGES or voted >= FEW_MODELS:
+    joint = [label for label, one in fits.items() if isinstance(one.model, JudgeElo)]
+    if not joint or not learned_from_few(counts):
         return []
+    first = next(iter(fits)) not in joint
     text = (
-        f"how the deviations of {judges} judges vary and correlate is learned from {voted} models with votes: "
-        "intervals of judge_elo may be too narrow; compare those of the votes alone"
+        f"how the deviations of {len(counts.judges)} judges vary and correlate is learned from {len(voted(counts))} "
+        "models with votes: intervals of judge_elo may be too narrow"
     )
-    return [text]
+    return [f"{text}, and the votes alone answer first" if first else f"{text}; compare those of the votes alone"]
 
 
 def _few_pairs(fits: Mapping[str, Fit]) -> list[str]:
