@@ -9,7 +9,8 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import NAMED
 
 _SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
-_UNWANTED = {"script", "foreignObject", "metadata", "iframe", "a", "animate", "set"}
+#: A style sheet inside a drawing would style the whole page; the page has the one rule that is needed.
+_UNWANTED = {"script", "foreignObject", "metadata", "iframe", "a", "animate", "set", "style"}
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 
 
@@ -37,15 +38,10 @@ def _remove(parent: ET.Element) -> None:
     """Drop what is not drawing: scripts, links, and elements of other vocabularies."""
     for child in list(parent):
         known = isinstance(child.tag, str) and child.tag.startswith(_SVG)
-        if not known or child.tag.removeprefix(_SVG) in _UNWANTED or _foreign_style(child):
+        if not known or child.tag.removeprefix(_SVG) in _UNWANTED:
             parent.remove(child)
         else:
             _remove(child)
-
-
-def _foreign_style(element: ET.Element) -> bool:
-    """A style sheet inside a drawing would style the whole page; the page has the one rule that is needed."""
-    return element.tag == f"{_SVG}style"
 
 
 def _attribute(key: str, value: str, name: str) -> list[tuple[str, str]]:

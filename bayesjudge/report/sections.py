@@ -56,17 +56,22 @@ def page_of(
     question: str,
     headline: Sequence[str],
     body: Sequence[Callable[[Comparison], Section | None]],
+    kinds: Mapping[str, Estimates],
+    methods: Sequence[str],
     places: Mapping[str, Sequence[str]],
+    checks: Callable[[Comparison], Section] | None = None,
     first: tuple[Table, Figure] | None = None,
     excerpt: bool = False,
 ) -> Page:
-    """The page of an answer: its sections, each with the warnings that are about it.
+    """The page of an answer: its sections, then checks, estimates by kind and methods, each with the warnings about it.
 
     ``places`` has parts of warnings by the title of the section where they belong; others stay with the answer, and
     all do in an excerpt, which has no sections: their tables and figures take longest.
     """
-    parts_of = () if excerpt else (decision_section, *body)
+    parts_of = () if excerpt else (decision_section, *body, checks or checks_section)
     sections = [section for part in parts_of if (section := part(answer)) is not None]
+    if not excerpt:
+        sections += [estimates_section(answer, kinds), Section(title="Methods", text=methods, folded=True)]
     parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("could not be used", READ)}
     placed: dict[str, list[str]] = {}
     for text in [*further_warnings(answer), *dropped_lines(answer)]:

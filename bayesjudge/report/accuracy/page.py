@@ -23,7 +23,7 @@ from bayesjudge.report.accuracy.headline import (
 from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.reading import estimand_in, worth_of_labels
-from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
+from bayesjudge.report.sections import figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.text import chance
 
@@ -76,25 +76,20 @@ _ABOUT_JUDGE = (
 def accuracy_page(answer: Comparison, *, excerpt: bool = False) -> Page:
     """The report of an accuracy study, not yet written."""
     names = list(dict.fromkeys(answer.ranks["model"]))
+    differences = answer.estimates.where(estimand=estimand_in(answer, "difference"))
     return page_of(
         answer,
         title=f"Accuracy of {names[0] if len(names) == 1 else f'{len(names)} models'} by {judges_words(answer)}",
         question=_QUESTION,
         headline=headline(answer),
         first=_first(answer),
-        body=(
-            _accuracies,
-            _differences,
-            groups_section,
-            _chosen,
-            _ranks,
-            panel_section,
-            _alone,
-            _judge,
-            checks_section,
-            _tables,
-            _method,
-        ),
+        body=(_accuracies, _differences, groups_section, _chosen, _ranks, panel_section, _alone, _judge),
+        kinds={
+            "Accuracy": answer.estimates.where(estimand=estimand_in(answer, "accuracy")),
+            "Differences": oriented(differences, answer.ranks["model"]),
+            "Judge quality": answer.diagnostics,
+        },
+        methods=_METHOD,
         places={"The judge": _ABOUT_JUDGE, "The panel of judges": ("judges err together",)},
         excerpt=excerpt,
     )
@@ -312,21 +307,6 @@ def _columns(answer: Comparison) -> list[Table]:
     shown = tested.drop(columns="p").dropna(axis=1, how="all").rename(columns={"holm": "p (Holm)"})
     shown = shown if shown["judge"].nunique() > 1 else shown.drop(columns="judge")
     return [Table(caption=_SCREENED, frame=shown, number_format={"z": ".1f", "p (Holm)": ".3g"})]
-
-
-def _tables(answer: Comparison) -> Section:
-    kinds = {
-        "Accuracy": answer.estimates.where(estimand=estimand_in(answer, "accuracy")),
-        "Differences": oriented(
-            answer.estimates.where(estimand=estimand_in(answer, "difference")), answer.ranks["model"]
-        ),
-        "Judge quality": answer.diagnostics,
-    }
-    return estimates_section(answer, kinds)
-
-
-def _method(_: Comparison) -> Section:
-    return Section(title="Methods", text=_METHOD, folded=True)
 
 
 _UNKNOWN = (

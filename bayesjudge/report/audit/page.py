@@ -9,7 +9,7 @@ from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import consistency_dots, forest, reliability_diagram, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.report.audit.headline import guard_sentence, headline
 from bayesjudge.report.page import Figure, Page, Section, Table
-from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
+from bayesjudge.report.sections import checks_section, figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import MOST_COLUMNS, comparison_table
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ def audit_page(answer: Comparison, *, excerpt: bool = False) -> Page:
         question=_QUESTION,
         headline=headline(answer),
         first=_first(answer),
-        body=(_gains, _trust, _drivers, _attacks, _moves, _checks, _tables, _method),
+        body=(_gains, _trust, _drivers, _attacks, _moves),
+        checks=_checks,
+        kinds={"Consistency": answer.estimates, "Diagnostics": answer.diagnostics},
+        methods=_METHOD,
         places={
             "What each method gains": ("optimal transport", "reversing verdicts rarely"),
             "What drives distrust": ("no single feature",),
@@ -161,11 +164,3 @@ def _checks(answer: Comparison) -> Section:
         if name not in checks
     ]
     return replace(section, tables=[*section.tables, *tables])
-
-
-def _tables(answer: Comparison) -> Section:
-    return estimates_section(answer, {"Consistency": answer.estimates, "Diagnostics": answer.diagnostics})
-
-
-def _method(_: Comparison) -> Section:
-    return Section(title="Methods", text=_METHOD, folded=True)

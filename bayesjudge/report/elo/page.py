@@ -20,7 +20,7 @@ from bayesjudge.plots import (
 from bayesjudge.report.elo.headline import MOST_SCALES, SCALE, VALID, board, headline, method_by, named_methods
 from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
-from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
+from bayesjudge.report.sections import figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table, estimates_table
 from bayesjudge.report.terminal import missing_last
 
@@ -70,18 +70,14 @@ def elo_page(answer: Comparison, *, excerpt: bool = False) -> Page:
         question=_QUESTION,
         headline=headline(answer),
         first=_first(answer),
-        body=(
-            _leaderboard,
-            _groups,
-            _differences,
-            _beats,
-            _clusters,
-            _judges,
-            _held_out,
-            checks_section,
-            _tables,
-            _method,
-        ),
+        body=(_leaderboard, _groups, _differences, _beats, _clusters, _judges, _held_out),
+        kinds={
+            "Elo": answer.estimates.where(estimand="elo"),
+            "Differences": oriented(answer.estimates.where(estimand="difference"), answer.ranks["model"]),
+            "Held-out models": answer.estimates.where(estimand="held_out_elo"),
+            "Judges": answer.diagnostics,
+        },
+        methods=_METHOD,
         places={"The judges": ("judge ",), "The votes": ("judge ",)},
         excerpt=excerpt,
     )
@@ -158,10 +154,8 @@ def _groups(answer: Comparison) -> Section | None:
         )
     changed = missing_last(answer.diagnostics.where(estimand="elo_change").frame)
     if len(changed):
-        changed = changed.assign(
-            unit=changed["group"] + ", " + changed["unit"], group="", method=named_methods(changed)
-        )
-        changed = changed.assign(judge="")
+        units, methods = changed["group"] + ", " + changed["unit"], named_methods(changed)
+        changed = changed.assign(unit=units, group="", method=methods, judge="")
         caption = "What a group changes: Elo there less Elo over all, among the models that it has"
         tables.append(
             comparison_table(
@@ -254,17 +248,3 @@ def _held_out(answer: Comparison) -> Section | None:
     formats = {"n": ".0f", **places, **ends}
     tables = [Table(caption="Error and coverage by method", frame=scores, number_format=formats)] if len(scores) else []
     return Section(title="Models that only judges have evaluated", text=[SCALE], figures=figures, tables=tables)
-
-
-def _tables(answer: Comparison) -> Section:
-    kinds = {
-        "Elo": answer.estimates.where(estimand="elo"),
-        "Differences": oriented(answer.estimates.where(estimand="difference"), answer.ranks["model"]),
-        "Held-out models": answer.estimates.where(estimand="held_out_elo"),
-        "Judges": answer.diagnostics,
-    }
-    return estimates_section(answer, kinds)
-
-
-def _method(_: Comparison) -> Section:
-    return Section(title="Methods", text=_METHOD, folded=True)

@@ -22,15 +22,7 @@ from bayesjudge.report.reliability.headline import (
     rows_of,
 )
 from bayesjudge.report.reliability.slots import slots_section
-from bayesjudge.report.sections import (
-    checks_section,
-    estimates_section,
-    figure_of,
-    first_screen,
-    judges_words,
-    page_of,
-    without_constants,
-)
+from bayesjudge.report.sections import figure_of, first_screen, judges_words, page_of, without_constants
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.report.terminal import unit_name
 
@@ -78,20 +70,9 @@ def reliability_page(answer: Comparison, *, excerpt: bool = False) -> Page:
         question=_QUESTION,
         headline=headline(answer),
         first=_first(answer),
-        body=(
-            _position,
-            slots_section,
-            _stability,
-            columns_section,
-            _needed,
-            _plan,
-            _scores,
-            _judges,
-            _conditions,
-            checks_section,
-            _tables,
-            _method,
-        ),
+        body=(_position, slots_section, _stability, columns_section, _needed, _plan, _scores, _judges, _conditions),
+        kinds={"Repeatability": answer.estimates, "Judges": answer.diagnostics},
+        methods=_METHOD,
         places={"Scores": ("scores",)},
         excerpt=excerpt,
     )
@@ -259,11 +240,3 @@ def _conditions(answer: Comparison) -> Section | None:
         for kind, rows in changes.groupby("kind", sort=False)
     ]
     return Section(title="Temperature and prompt", figures=figures)
-
-
-def _tables(answer: Comparison) -> Section:
-    return estimates_section(answer, {"Repeatability": answer.estimates, "Judges": answer.diagnostics})
-
-
-def _method(_: Comparison) -> Section:
-    return Section(title="Methods", text=_METHOD, folded=True)
