@@ -51,14 +51,9 @@ def _co_errors(response: Any, data: Data) -> dict[str, Any]:
     return _products(error, voted & (np.asarray(data["known"]) > 0)[:, None], data)
 
 
-def _both_yes(response: Any, data: Data) -> dict[str, Any]:
-    """Share of all answers to which both of two judges say 1."""
-    return _products(*_shares(response, data), data)
-
-
 STATISTICS: Mapping[str, Statistic] = {
     "verdicts: rate of a judge": _rates,
-    "verdicts: both judges give 1": _both_yes,
+    "verdicts: both judges give 1": lambda response, data: _products(*_shares(response, data), data),
     "labels: right, by model": _by_model,
     "labelled: both judges wrong": _co_errors,
 }

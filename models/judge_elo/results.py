@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,30 +105,15 @@ def _spread(sample: Any, data: Data) -> dict[str, Any]:
     return {name: strengths[..., r, :].std(axis=-1) for r, name in enumerate(names)}
 
 
-def _deviations(sample: Any, data: Data) -> dict[str, Any]:
-    people, left = _off_the_line(sample, data)
-    if people.shape[-1] < LEAST_MODELS:
-        return {}
-    return {str(judge): left[..., j, :].std(axis=-1) for j, judge in enumerate(data.coords["judge"])}
+def _of_judges(figure: Callable[[Floats, Floats], Floats]) -> Statistic:
+    """A figure of each judge, from people's strengths and what the judge's leave off a line on them, (..., M') each."""
 
+    def statistic(sample: Any, data: Data) -> dict[str, Any]:
+        people, left = _off_the_line(sample, data)
+        judges = data.coords["judge"] if people.shape[-1] >= LEAST_MODELS else ()
+        return {str(judge): figure(people, left[..., j, :]) for j, judge in enumerate(judges)}
 
-def _largest(sample: Any, data: Data) -> dict[str, Any]:
-    people, left = _off_the_line(sample, data)
-    if people.shape[-1] < LEAST_MODELS:
-        return {}
-    return {
-        str(judge): np.abs(left[..., j, :]).max(axis=-1) / np.maximum(left[..., j, :].std(axis=-1), 1e-12)
-        for j, judge in enumerate(data.coords["judge"])
-    }
-
-
-def _bend(sample: Any, data: Data) -> dict[str, Any]:
-    """Correlation of what is off the line with the square of people's strengths: a judge that saturates."""
-    people, left = _off_the_line(sample, data)
-    if people.shape[-1] < LEAST_MODELS:
-        return {}
-    square = people**2
-    return {str(judge): _correlation(left[..., j, :], square) for j, judge in enumerate(data.coords["judge"])}
+    return statistic
 
 
 def _shared(sample: Any, data: Data) -> dict[str, Any]:
@@ -154,8 +139,11 @@ LEAST_MODELS = 4
 
 STATISTICS: Mapping[str, Statistic] = {
     "strengths: spread": _spread,
-    "off the line: spread": _deviations,
-    "off the line: largest": _largest,
-    "off the line: bend": _bend,
+    "off the line: spread": _of_judges(lambda _, left: left.std(axis=-1)),
+    "off the line: largest": _of_judges(
+        lambda _, left: np.abs(left).max(axis=-1) / np.maximum(left.std(axis=-1), 1e-12)
+    ),
+    # With the square of people's strengths: a judge that saturates.
+    "off the line: bend": _of_judges(lambda people, left: _correlation(left, people**2)),
     "off the line: shared by two judges": _shared,
 }

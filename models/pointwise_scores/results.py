@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -146,22 +146,18 @@ def _block(posterior: xr.Dataset, name: str, added: Moments) -> tuple[Any, Any, 
     return np.sqrt(shared**2 + own**2), shift + moved, np.exp(centred)
 
 
-def _by_block(data: Data, cells: Any, values: Any) -> dict[str, Any]:
-    """A statistic of each block from its cells' values (..., targets), blocks without cells left out."""
-    return {
-        str(name): values(b, np.asarray(cells)[:, b])
-        for b, name in enumerate(data.coords["block"])
-        if np.asarray(cells)[:, b].sum() > 1
-    }
+def _of_means(figure: Callable[[Any], Any]) -> Statistic:
+    """A figure of each block from its responses' mean scores (..., targets), blocks without two left out."""
 
+    def statistic(sample: Any, data: Data) -> dict[str, Any]:
+        scored = np.asarray(data["n"]) > 0
+        return {
+            str(name): figure(sample["mean"][..., scored[:, b], b])
+            for b, name in enumerate(data.coords["block"])
+            if scored[:, b].sum() > 1
+        }
 
-def _mean_score(sample: Any, data: Data) -> dict[str, Any]:
-    return _by_block(data, data["n"] > 0, lambda b, at: sample["mean"][..., at, b].mean(-1))
-
-
-def _between(sample: Any, data: Data) -> dict[str, Any]:
-    """Standard deviation of responses' mean scores."""
-    return _by_block(data, data["n"] > 0, lambda b, at: sample["mean"][..., at, b].std(-1))
+    return statistic
 
 
 def _within(sample: Any, data: Data) -> dict[str, Any]:
@@ -204,54 +200,36 @@ def _share_of_levels(counts: Any, data: Data) -> dict[str, Any]:
     return {str(level): totals[..., k] / totals.sum(-1) for k, level in enumerate(data.coords["level"])}
 
 
-def _cells(counts: Any, data: Data) -> tuple[Any, Any]:
-    """Mean and variance of the scores of every cell, (..., cells)."""
-    counts, value = np.asarray(counts), np.asarray(data["value"])
-    total = np.maximum(counts.sum(-1), 1)
-    mean = counts @ value / total
-    return mean, counts @ value**2 / total - mean**2
+def _of_cells(figure: Callable[[Any, Any], Any]) -> Statistic:
+    """A figure of each block from the mean and the variance of every response's scores, (..., responses) each."""
 
+    def statistic(counts: Any, data: Data) -> dict[str, Any]:
+        counts, value, block = np.asarray(counts), np.asarray(data["value"]), np.asarray(data["block"])
+        n = np.maximum(counts.sum(-1), 1)
+        mean = counts @ value / n
+        variance = counts @ value**2 / n - mean**2
+        return {
+            str(name): figure(mean[..., at], variance[..., at])
+            for b, name in enumerate(data.coords["block"])
+            if (at := (block == b) & (np.asarray(data["total"]) > 1)).sum() > 1
+        }
 
-def _of_cells(counts: Any, data: Data, values: Any) -> dict[str, Any]:
-    block, total = np.asarray(data["block"]), np.asarray(data["total"])
-    mean, variance = _cells(counts, data)
-    return {
-        str(name): values(mean[..., at], variance[..., at])
-        for b, name in enumerate(data.coords["block"])
-        if (at := (block == b) & (total > 1)).sum() > 1
-    }
-
-
-def _ordinal_mean(counts: Any, data: Data) -> dict[str, Any]:
-    return _of_cells(counts, data, lambda mean, _: mean.mean(-1))
-
-
-def _ordinal_between(counts: Any, data: Data) -> dict[str, Any]:
-    return _of_cells(counts, data, lambda mean, _: mean.std(-1))
-
-
-def _ordinal_within(counts: Any, data: Data) -> dict[str, Any]:
-    return _of_cells(counts, data, lambda _, variance: np.sqrt(variance.mean(-1)))
-
-
-def _all_equal(counts: Any, data: Data) -> dict[str, Any]:
-    """Share of responses that got the same score in every trial."""
-    return _of_cells(counts, data, lambda _, variance: (variance < 1e-9).mean(-1))
+    return statistic
 
 
 STATISTICS: Mapping[str, Mapping[str, Statistic]] = {
     "gaussian": {
-        "mean score": _mean_score,
-        "spread between responses": _between,
+        "mean score": _of_means(lambda mean: mean.mean(-1)),
+        "spread between responses": _of_means(lambda mean: mean.std(-1)),
         "spread within a response": _within,
         "trials against noise": _trials,
         "correlation of judges": _correlation,
     },
     "ordinal": {
         "share of levels": _share_of_levels,
-        "mean score": _ordinal_mean,
-        "spread between responses": _ordinal_between,
-        "spread within a response": _ordinal_within,
-        "all scores equal": _all_equal,
+        "mean score": _of_cells(lambda mean, _: mean.mean(-1)),
+        "spread between responses": _of_cells(lambda mean, _: mean.std(-1)),
+        "spread within a response": _of_cells(lambda _, variance: np.sqrt(variance.mean(-1))),
+        "all scores equal": _of_cells(lambda _, variance: (variance < 1e-9).mean(-1)),
     },
 }

@@ -126,10 +126,6 @@ def _rate(sample: Any, mine: NDArray[np.bool_], data: Data) -> Any:
     return 0.5 + (vote * (sample[..., mine] - 0.5)).mean(axis=-1)
 
 
-def _overall(sample: Any, data: Data) -> dict[str, Any]:
-    return {"all": _rate(sample, np.asarray(data["looks"]) > 0, data)}
-
-
 def _by_category(sample: Any, data: Data) -> dict[str, Any]:
     code, looked = np.asarray(data["category"]), np.asarray(data["looks"]) > 0
     masks = {name: looked & (code == k) for k, name in enumerate(data.coords["category_name"])}
@@ -165,7 +161,7 @@ def _where_orders_disagree(sample: Any, data: Data) -> dict[str, Any]:
 
 #: Named test quantities.
 STATISTICS: Mapping[str, Statistic] = {
-    "agreement rate": _overall,
+    "agreement rate": lambda sample, data: {"all": _rate(sample, np.asarray(data["looks"]) > 0, data)},
     "agreement rate by category": _by_category,
     "agreement where high minus low": _by_feature,
     "people's choice of more, where orders disagree": _where_orders_disagree,
