@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
@@ -187,8 +188,6 @@ def _judged_most(rows: BattleSums, m: int) -> BattleSums:
 
 
 def _binomial(d: Floats) -> Floats:
-    from scipy.special import expit
-
     return np.asarray(expit(d) * expit(-d))
 
 
@@ -241,8 +240,6 @@ def _beside_verdicts(fold: StrengthData, whole: RaterSums, figure: _Figure, m: i
 
 def _toward(figure: _Figure, rows: BattleSums, m: int) -> Floats:
     """Expected target of the first model in votes on m."""
-    from scipy.special import expit
-
     guess = float(figure.weight @ figure.anchors)
     other = figure.anchors[rows.first + rows.second - m]
     return np.asarray(expit(np.where(rows.first == m, 1.0, -1.0) * (guess - other)))

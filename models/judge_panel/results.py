@@ -12,6 +12,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -60,9 +62,6 @@ def effects_of(found: xr.Dataset, data: Data) -> xr.DataArray:
 
 
 def _changes(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
-    import jax
-    import jax.numpy as jnp
-
     eta, weight = row_logits(sites, arrays, "cell"), arrays["cell_n"]
     shifts = [arrays[f"change_{k}"] @ sites["effect"] for k in range(1, len(facts["changes"]) + 1)]
     changes = [jax.nn.sigmoid(eta + shift[arrays["cell_kind"]]) - jax.nn.sigmoid(eta) for shift in shifts]
@@ -145,23 +144,17 @@ def agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
 
 def _by_votes(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
     """P(right) of every row given its votes."""
-    import jax
-
     return jax.nn.sigmoid(row_logits(sites, arrays, "cell"))
 
 
 def _right(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
     """The same, 0 or 1 where a person said so."""
-    import jax.numpy as jnp
-
     label, given = arrays["cell_label"], _by_votes(sites, arrays, key, facts)
     return given if facts["annotators"] else jnp.where(label >= 0, label, given)
 
 
 def _agreement(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
     """Share of each column's verdicts (1, −1, or 0 for none) that agree with the label, (1 + J,)."""
-    import jax.numpy as jnp
-
     right, verdict = _right(sites, arrays, key, facts)[:, None], arrays["verdict"]
     weight = arrays["cell_n"][:, None] * jnp.abs(verdict)
     agrees = jnp.where(verdict > 0, right, 1 - right)
@@ -192,8 +185,6 @@ def answer_probabilities(
 
 
 def _probabilities(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
-    import jax
-
     return jax.nn.sigmoid(marked_logits(sites, arrays))
 
 

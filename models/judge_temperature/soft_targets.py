@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.maths.bradley_terry import RIDGE, solve_strengths
 
@@ -62,7 +63,6 @@ class SoftTable:
     def tabulate(cls, first: Ints, second: Ints, gap: Floats, n: Ints, *, low: float, high: float) -> SoftTable:
         """From patterns (R,) of pair and gap, for β between ``exp(low)`` and ``exp(high)``."""
         from numpy.polynomial import chebyshev
-        from scipy.special import expit
 
         pairs, place = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
         place = place.reshape(-1)
@@ -175,8 +175,6 @@ class _Gibbs:
         return np.asarray(theta[np.arange(len(mode)), :, pick])
 
     def _curvature(self, n: Floats, mode: Floats) -> Floats:
-        from scipy.special import expit
-
         p = expit(mode[:, self.first] - mode[:, self.second])
         weight, own = n * p * (1 - p), np.arange(mode.shape[1])
         hessian = np.zeros((*mode.shape, len(own)))
@@ -200,8 +198,6 @@ def learning_rates(
     n: Floats, wins: Floats, squares: Floats, d: Floats, *, models: int, rng: np.random.Generator
 ) -> Floats:
     """One draw of ω for each row of targets."""
-    from scipy.special import expit
-
     p = expit(d)
     misfit = (squares - 2 * p * wins + n * p**2) / (p * expit(-d))
     degrees, scale = PRIOR

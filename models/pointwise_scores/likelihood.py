@@ -59,7 +59,8 @@ def ordinal(data: Data, prior: InUse, formula: Formula | None) -> None:
     cuts = _cuts(data, prior)
     leniency, scale, own = _judges(data, prior)
     leniency = leniency + numpyro_shift(formula, data, prior, judges=data.size("block"))
-    rough = data["share"] @ _middles(cuts)
+    # Levels lie half-way between cuts, or a unit past the last.
+    rough = data["share"] @ jnp.concatenate([cuts[:1] - 1, (cuts[1:] + cuts[:-1]) / 2, cuts[-1:] + 1])
     guess = _scored(rough + leniency, cuts, scale, data)
     units = guess.blurred(own).over(0).around(-rough).units(spread)
     with numpyro.plate("response", data.size("response"), dim=-1):
@@ -89,11 +90,6 @@ def _judges(data: Data, prior: InUse) -> tuple[Any, Any, Any]:
     return leniency[:, None], jnp.exp(log_scale - log_scale.mean())[:, None], own[:, None]
 
 
-def _middles(cuts: Any) -> Any:
-    """Where the levels lie on the latent scale, (levels,): half-way between cuts, or a unit past the last."""
-    return jnp.concatenate([cuts[:1] - 1, (cuts[1:] + cuts[:-1]) / 2, cuts[-1:] + 1])
-
-
 def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> Guess:
     """What the levels say of how the latent means differ from ``margin``, (blocks, responses)."""
     shape = (data.size("block"), data.size("response"), data.size("level"))
@@ -113,9 +109,6 @@ def _cuts(data: Data, prior: InUse) -> Any:
 
 def jax_log_levels(margin: Any, cuts: Any, scale: Any) -> Any:
     """Log probability of each level, (L, ...), from margins (...), cuts (L − 1,), and scales to match."""
-    import jax
-    import jax.numpy as jnp
-
     cuts = jnp.reshape(cuts, (-1, *[1] * jnp.ndim(margin)))
     at = (cuts - margin) / scale
     # log σ(−x) = log σ(x) − x; and what lies between two cuts does not depend on the margin.
@@ -130,9 +123,6 @@ def jax_lean(margin: Any, cuts: Any, scale: Any) -> tuple[Any, Any]:
 
     ``d log p_k / dη = (σ(b) + σ(a) − 1)/s`` for a level between cuts a < b.
     """
-    import jax
-    import jax.numpy as jnp
-
     below = jax.nn.sigmoid((jnp.reshape(cuts, (-1, *[1] * jnp.ndim(margin))) - margin) / scale)
     none, every = jnp.zeros_like(below[:1]), jnp.ones_like(below[:1])
     low, high = jnp.concatenate([none, below]), jnp.concatenate([below, every])
