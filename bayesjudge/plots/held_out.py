@@ -72,7 +72,9 @@ def held_out_intervals(frame: pd.DataFrame, *, label: str = "Elo") -> Figure:
         mine = frame[frame["method"] == method]
         at = np.array([units.index(unit) for unit in mine["unit"]]) + (k + 1) / (len(methods) + 1) - 0.5
         draw_intervals(axes, mine, at, style=style, limits=limits, label=method_words(method), thickness=0.1)
-    _truths(axes, frame.drop_duplicates("unit"), units)
+    truths = frame.drop_duplicates("unit")
+    at = np.array([units.index(unit) for unit in truths["unit"]])
+    axes.vlines(truths["truth"], at - 0.42, at + 0.42, color=INK, linewidth=1.6, zorder=4)
     bare(axes).set_xlim(limits.lower, limits.upper)
     axes.set_ylim(len(units) - 0.5, -0.5)
     axes.set_yticks(np.arange(len(units)), short_names(units), fontsize=8.6)
@@ -80,11 +82,6 @@ def held_out_intervals(frame: pd.DataFrame, *, label: str = "Elo") -> Figure:
     figure.legend(loc="outside upper left", ncols=legend_columns(methods), fontsize=SMALL)
     footnote(figure, "black stroke: people's votes")
     return figure
-
-
-def _truths(axes: Axes, rows: pd.DataFrame, units: list[str]) -> None:
-    at = np.array([units.index(unit) for unit in rows["unit"]])
-    axes.vlines(rows["truth"], at - 0.42, at + 0.42, color=INK, linewidth=1.6, zorder=4)
 
 
 @themed

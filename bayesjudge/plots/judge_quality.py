@@ -182,8 +182,7 @@ def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
             mean, size = (before * many + mean * size) / (many + size), many + size
         blocks.append((mean, size))
     near = np.concatenate([np.full(size, mean, dtype=np.float64) for mean, size in blocks])
-    placed: Array = np.clip(near, low - steps[-1], high) + steps
-    return placed
+    return np.asarray(np.clip(near, low - steps[-1], high) + steps)
 
 
 @themed

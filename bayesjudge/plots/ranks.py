@@ -201,8 +201,7 @@ def sample_quantiles(total: int, marked: int, drawn: int, probs: Sequence[float]
     ratios = np.log((marked - k) * (drawn - k)) - np.log((k + 1) * (total - marked - drawn + k + 1))
     logs = np.concatenate([[0.0], np.cumsum(ratios)])
     weights = np.exp(logs - logs.max())
-    found: NDArray[np.float64] = least + np.searchsorted(np.cumsum(weights) / weights.sum(), probs).astype(float)
-    return found
+    return np.asarray(least + np.searchsorted(np.cumsum(weights) / weights.sum(), probs), dtype=np.float64)
 
 
 def _histograms(axes: Axes, rows: pd.DataFrame) -> None:

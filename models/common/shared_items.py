@@ -151,12 +151,10 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), draws.shape[1]), return_inverse=True)
     chance = np.random.default_rng(seed).random((len(draws), 1))
     factor = np.sqrt(degrees / (2 * gammaincinv(degrees / 2, chance)))[:, of]
-    moved: Array = centre + factor * ((draws - centre) @ basis @ move.T @ basis.T)
-    return moved
+    return np.asarray(centre + factor * ((draws - centre) @ basis @ move.T @ basis.T))
 
 
 def _root(matrix: Array) -> Array:
     """Symmetric root; negative eigenvalues are 0."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    found: Array = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return found
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

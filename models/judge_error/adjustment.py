@@ -79,8 +79,7 @@ def _degrees(n: Array, centre: Array, *, fewest: float) -> Array:
     informing = np.where(np.ptp(centre, axis=0) == 0, informing.sum(axis=0), informing)
     informing[:, 0] = fewest
     informing[right + wrong == 0] = fewest
-    df: Array = np.maximum(np.floor(np.minimum(informing, fewest)).reshape(-1) - 1, LEAST_DF)
-    return df
+    return np.asarray(np.maximum(np.floor(np.minimum(informing, fewest)).reshape(-1) - 1, LEAST_DF))
 
 
 def adjusted(posterior: xr.Dataset, data: Data, *, enriched: bool, seed: int = 0) -> xr.Dataset:

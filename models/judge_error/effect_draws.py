@@ -93,5 +93,4 @@ def _between(matrices: list[Array], inside: Array, mine: Any) -> Array:
         [(left[mine] * inside[mine, j, k, None]).T @ right[mine] for k, right in enumerate(matrices)]
         for j, left in enumerate(matrices)
     ]
-    found: Array = np.block(blocks)
-    return found
+    return np.asarray(np.block(blocks))

@@ -77,8 +77,7 @@ def _share(theta: Array, q1: Array, q0: Array) -> Array:
     """P(y = 1 | v) for v = 0 and 1, (U, 2)."""
     right = theta[:, None] * np.stack([1 - q1, q1], axis=-1)
     wrong = (1 - theta)[:, None] * np.stack([q0, 1 - q0], axis=-1)
-    found: Array = right / (right + wrong)
-    return found
+    return np.asarray(right / (right + wrong))
 
 
 def _complete(theta: Array, q1: Array, q0: Array, v: int) -> tuple[Array, Array]:

@@ -44,11 +44,12 @@ def prepare(counts: TrialCounts, formulas: Sequence[Formula] = ()) -> Data:
         "condition": condition,
         "prompt": prompt[condition],
         "temperature": rank[temperature[condition]],
-        "rough": rough_preference(counts),
+        # Of the preference for a, ties counting half.
+        "rough": _empirical_logit(counts, counts.n[:, 0] + counts.n[:, 2] / 2),
         "category_of": counts.category + int((counts.category < 0).any()),
         "position_of": position_of,
         "one_sided": one_sided(counts),
-        "rough_tie": rough_tie(counts),
+        "rough_tie": _empirical_logit(counts, counts.n[:, 2]),
         "one_sided_tie": one_sided_tie(counts),
         **added.arrays,
     }
@@ -181,16 +182,6 @@ def _grid(counts: TrialCounts) -> _Grid:
     slot[rows] = np.arange(len(unit)) - first
     judge, item = (part.ravel() for part in np.indices((int(slot.max()) + 1, judges, items))[1:])
     return _Grid(judge, item, slot * judges * items + unit)
-
-
-def rough_preference(counts: TrialCounts) -> NDArray[np.float64]:
-    """Empirical logit of every item's preference for a, ties counting half."""
-    return _empirical_logit(counts, counts.n[:, 0] + counts.n[:, 2] / 2)
-
-
-def rough_tie(counts: TrialCounts) -> NDArray[np.float64]:
-    """Empirical logit of every item's ties."""
-    return _empirical_logit(counts, counts.n[:, 2])
 
 
 def _empirical_logit(counts: TrialCounts, hits: NDArray[Any]) -> NDArray[np.float64]:

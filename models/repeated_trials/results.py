@@ -293,9 +293,8 @@ def layer_shares(draws: VerdictDraws) -> tuple[dict[str, Any], dict[str, bool]]:
     codes = draws.units[draws.unit]
     first = draws.pi[..., 0] + draws.pi[..., 2] / 2
     square = draws.pi[..., 0] + draws.pi[..., 2] / 4
-    parts, varied = {"stochastic": square - first**2}, {"stochastic": True}
     mean, keys = first, np.column_stack([codes[:, 1], codes[:, 0], codes[:, 2], draws.order])
-    spread = {"stochastic": (parts["stochastic"], keys)}
+    spread, varied = {"stochastic": (square - first**2, keys)}, {"stochastic": True}
     for layer, width in (("position", 3), ("protocol", 2), ("judge", 1)):
         upper, place = np.unique(keys[:, :width], axis=0, return_inverse=True)
         place = place.reshape(-1)

@@ -182,10 +182,9 @@ def items_point(evidence: Evidence, unlabelled_accuracy: Array) -> Array:
     return known + np.where(f == 1, 0.0, (1.0 - f) * unlabelled_accuracy)
 
 
-def items_covariance(
-    evidence: Evidence, ddof: int, *, theta: Array, calibration: Codes, quality: tuple[Array, Array]
-) -> Array:
+def items_covariance(evidence: Evidence, ddof: int, *, theta: Array, calibration: Codes) -> Array:
     """Covariance (M, M) of the errors above."""
+    quality = quality_influence(evidence, ddof)
     share = np.clip(theta, 0.0, 1.0)
     sensitivity, specificity = (influence[:, calibration] for influence in quality)
     tests = _verdict_errors(evidence, ddof, share, calibration, quality)
@@ -228,18 +227,13 @@ def _error_correlation(evidence: Evidence, ddof: int) -> Array:
 def _estimator(
     calibration: Callable[[Moments], Codes], items: Callable[[Evidence], Array], *, shared: bool
 ) -> Estimator:
-    """The family ``(p̂ + q̂0 − 1)/Ĵ``, NaN where J ≤ 0, its variance by the delta method.
-
-    calibration: Whose labels calibrate the judge for each model, as columns of `_calibration`.
-    """
+    """The family ``(p̂ + q̂0 − 1)/Ĵ``, NaN where J ≤ 0; ``calibration`` says which column of `_calibration` has Ĵ, q̂0."""
 
     def theta(evidence: Evidence) -> Array:
         return np.asarray(_point(evidence.plain, calibration(evidence.plain))[0])
 
     def finite_covariance(evidence: Evidence, ddof: int) -> Array:
-        quality = quality_influence(evidence, ddof)
-        chosen = calibration(evidence.plain)
-        return items_covariance(evidence, ddof, theta=theta(evidence), calibration=chosen, quality=quality)
+        return items_covariance(evidence, ddof, theta=theta(evidence), calibration=calibration(evidence.plain))
 
     return Estimator(
         point=lambda moments: _point(moments, calibration(moments)),

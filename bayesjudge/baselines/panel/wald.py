@@ -12,8 +12,6 @@ from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.common.variance import difference_variance
 from bayesjudge.counts.arrays import sums_within
 
-_NO_ERROR = "no standard error: the data do not determine it"
-
 
 def clustered_covariance(influence: Array, cluster: NDArray[np.int64]) -> Array:
     """Sum (M, M) over clusters of the outer products of their summed influences (N, M), times G/(G − 1)."""
@@ -34,7 +32,7 @@ def wald_columns(
         cautions=_cautions(known, caution),
         bounds=(0.0, 1.0),
         bounded=True,
-        no_error=_NO_ERROR,
+        no_error="no standard error: the data do not determine it",
         exact=known,
     )
     accuracy = finished(point, *intervals.wald(point, np.diag(cov), z), context=one)

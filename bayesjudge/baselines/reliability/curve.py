@@ -66,10 +66,7 @@ def _match(pattern: Counts, size: int) -> Array:
 
 
 def _wins(pattern: Counts, size: int) -> NDArray[Any]:
-    """Weighted number of ways (size + 1,) to draw K trials of which the first outcome has most.
-
-    A place shared by two or three outcomes counts for a half or a third.
-    """
+    """Ways (size + 1,) to draw K trials of which the first outcome has most, a shared place for a half or a third."""
     own, left, right = (_choose(int(count), size) for count in pattern)
     ways = np.zeros(size + 1, dtype=own.dtype)
     for x in range(1, len(own)):
@@ -100,10 +97,7 @@ def _product(left: NDArray[Any], right: NDArray[Any], size: int) -> NDArray[Any]
 
 
 def _choose(n: int, size: int) -> NDArray[Any]:
-    """Binomial coefficients of n over 0, 1, ... up to ``size``.
-
-    In extended precision, whose range holds those of a million trials over `LARGEST`.
-    """
+    """Binomial coefficients of n over 0 … ``size``, in a precision whose range holds a million over `LARGEST`."""
     k = np.arange(1, min(n, size) + 1, dtype=np.longdouble)
     return np.concatenate([np.ones(1, dtype=np.longdouble), np.cumprod((n - k + 1) / k)])
 

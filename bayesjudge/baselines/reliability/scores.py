@@ -100,7 +100,12 @@ def score_baselines(
     return ScoreReliability(
         estimates=Estimates.concat([Estimates.from_rows(found), score_means(counts, prob=prob)]),
         variance=pd.DataFrame(
-            [row for block in blocks for row in _components(block)],
+            [
+                (block.judge, block.group, name, variance, share)
+                for block in blocks
+                if block.squares is not None
+                for name, (variance, share) in variances(block.squares).items()
+            ],
             columns=["judge", "group", "component", "variance", "share"],
         ),
         gaps=pd.concat(gaps) if gaps else pd.DataFrame(columns=GAP_COLUMNS),
@@ -172,13 +177,6 @@ def _spread_rows(block: _Block, fixed: dict[str, Any], prob: float) -> Iterator[
     z = float(norm.ppf(1.0 - tail))
     for name, scale in (("score_sd", 1.0), ("score_margin", z)):
         yield {**fixed, "estimand": name, "point": scale * point, "lower": scale * lower, "upper": scale * upper}
-
-
-def _components(block: _Block) -> Iterator[dict[str, Any]]:
-    if block.squares is not None:
-        for name, (variance, share) in variances(block.squares).items():
-            known = {"component": name, "variance": variance, "share": share}
-            yield {"judge": block.judge, "group": block.group, **known}
 
 
 def _alpha_rows(counts: ScoreCounts) -> Iterator[dict[str, Any]]:
