@@ -84,10 +84,7 @@ def prepare(counts: VerdictCounts, formulas: tuple[Formula, ...], *, enriched: b
 def _designs(
     formulas: tuple[Formula, ...], cells: Cells, guesses: Mapping[str, Guess]
 ) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], dict[str, tuple[Any, ...]], tuple[tuple[str, str], ...]]:
-    """Each rate's design, a guess at its effects, and how numbers change it.
-
-    Arrays, dims and coords, and the rates and numbers of changes.
-    """
+    """Arrays, dims and coords of each rate's design and the guess at its effects, and rates and numbers of changes."""
     arrays: dict[str, Any] = {}
     dims: dict[str, tuple[str, ...]] = {}
     coords: dict[str, tuple[Any, ...]] = {}

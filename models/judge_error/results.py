@@ -178,10 +178,7 @@ def _of_units(data: Data) -> dict[str, Array]:
 
 
 def _statistic(members: Members, numerator: tuple[str, ...], denominator: tuple[str, ...] = ()) -> Statistic:
-    """Share of the answers with these properties among those with other ones, of each set of patterns.
-
-    What never occurred (a unit without labels) is left out rather than shown as 0 of 0.
-    """
+    """Share of answers with these properties among those with other ones, by set of patterns; 0 of 0 is left out."""
 
     def shares(counts: Any, data: Data) -> dict[str, Any]:
         label, verdict = np.asarray(data["label"]), np.asarray(data["verdict"])

@@ -258,10 +258,7 @@ def _all_cells(votes: PanelVotes, regressors: Regressors, kind: Codes) -> tuple[
 
 
 def _pattern_cells(votes: PanelVotes, regressors: Regressors, kind: Codes) -> tuple[dict[str, Any], int]:
-    """One row a pattern of kind, unit, votes, label and rounded mean vote, and a sample of items.
-
-    Units are 0 where they are too many to weigh one by one.
-    """
+    """One row a pattern of kind, unit (0 where these are many), votes, label and mean vote, and a sample of items."""
     units = int(votes.cluster.max()) + 1
     weighed = units if units <= MOST_UNITS else 0
     rows = _answer_rows(votes, regressors, kind, votes.answered, "cell")

@@ -211,10 +211,7 @@ def _position_by_prompt(prior: InUse, cells: Cells, data: Data) -> Cells:
 
 
 def _leaning(cells: Cells, data: Data) -> Guess:
-    """What the counts say of how γ differs from the judge's own, (prompts, judges with orders).
-
-    One step of Fisher's scoring, at the rough preferences.
-    """
+    """A step of scoring, at the rough preferences, of how γ differs from the judge's own, (prompts, ordered judges)."""
     n, order = _grid(data["observed"], data), _grid(data["order"], data)
     total = n.sum(-1)
     gap, variance = jax_gap(cells.kappa * data["rough"], cells.gamma, cells.nu, order)

@@ -90,10 +90,7 @@ def fit_blocks(
 
 
 def _newton(rows: Array, y: Array, beta: Array, covariance: Array, precision: Array) -> tuple[Array, Array]:
-    """One damped step towards the normal nearest to the posterior of β given the scales.
-
-    Its mean makes the expected gradient 0, its precision is the expected curvature.
-    """
+    """One damped step towards the normal nearest to the posterior of β given the scales, by its expected gradient."""
     p, curvature = _averaged(*_linear(rows, beta, covariance))
     covariance = np.linalg.inv((rows * curvature[:, None]).T @ rows + np.diag(precision))
     move = covariance @ (rows.T @ (p - y) + precision * beta)

@@ -149,10 +149,7 @@ _ENOUGH_SHARE, _ENOUGH = 0.5, 30
 
 
 def _raw(answer: Comparison) -> list[str]:
-    """How far the raw verdict rate lies from the accuracy that answers, at its worst.
-
-    It is that of answers without a label; where these are few, of nothing that could be called the model's.
-    """
+    """How far raw verdict rates, where answers without a label are enough, lie from the accuracy that answers."""
     judges = [judge for judge in dict.fromkeys(answer.ranks["judge"]) if judge != PANEL]
     found, unlabelled = [], False
     for judge in judges:
