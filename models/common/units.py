@@ -90,6 +90,15 @@ class Guess:
         return Units(centre=-pull, width=root, shift=spread * pull / root, scale=spread / root)
 
 
+def pymc_effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
+    """Effects N(0, spread) inside an open PyMC model, in the units that such a guess gives them."""
+    import pymc as pm
+
+    precision = spread**-2.0 + information
+    root = precision**0.5
+    return pull / precision + pm.Normal(name, -pull / root, spread * root, dims=dims) / root
+
+
 def estimated_location(rough: Any, one_sided: Any, spread: Any) -> Any:
     """Rough location of an effect: further from the mean where all its observations are equal.
 

@@ -11,6 +11,7 @@ import pytensor.tensor as pt
 from bayesjudge.effects import Formula
 from bayesjudge.model import Data
 from bayesjudge.models.common.added_terms import pymc_shift
+from bayesjudge.models.common.units import pymc_effects
 from bayesjudge.models.pointwise_scores.likelihood import pytensor_log_levels
 from bayesjudge.priors import InUse
 
@@ -75,13 +76,13 @@ def ordinal(data: Data, prior: InUse, formula: Formula | None) -> None:
     grow = 1 + own**2 * information
     by_response = np.equal.outer(np.arange(data.size("response")), target).astype(float)
     information, pull = by_response @ (information / grow), by_response @ (pull / grow)
-    effect = _effects("response_effect", information, pull + information * rough, spread, "response")
+    effect = pymc_effects("response_effect", information, pull + information * rough, spread, "response")
     margin = effect[target] + leniency
     if blocks > 1:
         information, pull = _scored(margin, cuts, scale, data)
         shape = (blocks, data.size("response"))
         information, pull, own = (part.reshape(shape) for part in (information, pull, own))
-        margin = margin + _effects("interaction", information, pull, own, ("block", "response")).ravel()
+        margin = margin + pymc_effects("interaction", information, pull, own, ("block", "response")).ravel()
     log_p = pytensor_log_levels(margin, cuts, scale)
     pm.Potential("levels", (data["levels"].astype(float) * log_p).sum(1), dims="cell")
 
@@ -91,13 +92,6 @@ def _cuts(prior: InUse) -> Any:
     gaps = prior.pymc("gaps", "cut_gap", dims="gap")
     steps = pt.concatenate([np.zeros(1), pt.cumsum(gaps)])
     return middle + steps - pt.mean(steps)
-
-
-def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
-    """Effects N(0, spread), from the units that an approximate posterior gives them: `common/units.py`."""
-    precision = spread**-2.0 + information
-    z = pm.Normal(name, -pull / pt.sqrt(precision), spread * pt.sqrt(precision), dims=dims)
-    return pull / precision + z / pt.sqrt(precision)
 
 
 def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ import pytensor.tensor as pt
 from bayesjudge.effects import Formula
 from bayesjudge.model import Data
 from bayesjudge.models.common.added_terms import pymc_shift
-from bayesjudge.models.common.units import estimated_location
+from bayesjudge.models.common.units import estimated_location, pymc_effects
 from bayesjudge.models.repeated_trials.likelihood import Cells, Wall
 from bayesjudge.priors import InUse
 
@@ -62,10 +62,12 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
     information, pull = _scored(inside, cells, data)
     if "prompt" in crossed:
         blur = 1 + judges**2 * information
-        tau = _effects("prompt_effect", (information / blur).sum(1), (pull / blur).sum(1), prompts, ("prompt", "item"))
+        tau = pymc_effects(
+            "prompt_effect", (information / blur).sum(1), (pull / blur).sum(1), prompts, ("prompt", "item")
+        )
         inside, pull = inside + tau[prompt, item], pull - information * tau[:, None, :]
     if "judge" in crossed:
-        own = _effects("disagreement", information.sum(0), pull.sum(0), judges, ("judge", "item"))
+        own = pymc_effects("disagreement", information.sum(0), pull.sum(0), judges, ("judge", "item"))
         inside = inside + own[judge, item]
     return cells.kappa * inside
 
@@ -97,13 +99,6 @@ def _wall(cells: Cells, others: tuple[Any, Any], data: Data) -> Wall:
 def _nu(cells: Cells, data: Data) -> Any:
     """Readiness to tie on every item, on average over judges, (items,)."""
     return pt.reshape(cells.nu, (-1, data.size("judge"), data.size("item")))[0].mean(0)
-
-
-def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
-    """Effects N(0, spread), from the units that an approximate posterior gives them: `common/units.py`."""
-    precision = spread**-2.0 + information
-    z = pm.Normal(name, -pull / pt.sqrt(precision), spread * pt.sqrt(precision), dims=dims)
-    return pull / precision + z / pt.sqrt(precision)
 
 
 def _scored(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
@@ -139,7 +134,7 @@ def _ties(prior: InUse, ties: Any, cells: Cells, data: Data) -> Any:
     empty = pt.as_tensor(np.zeros(data.size("item")))[item]
     information = pt.inc_subtensor(empty, weight * total * p * (1 - p))
     pull = pt.inc_subtensor(empty, weight * (n[:, 2] - total * p)) + information * start
-    return _effects("tie_effect", information, pull, spread, "item")[item]
+    return pymc_effects("tie_effect", information, pull, spread, "item")[item]
 
 
 def _position_by_prompt(prior: InUse, cells: Cells, data: Data) -> Any:
@@ -151,7 +146,7 @@ def _position_by_prompt(prior: InUse, cells: Cells, data: Data) -> Any:
     information = pt.inc_subtensor(empty[asked], order**2 * information)[:, kept]
     pull = pt.inc_subtensor(empty[asked], order * pull)[:, kept]
     spread = prior.pymc("position_spread", "position_spread")
-    shift = _effects("position_by_prompt", information, pull, spread, ("prompt", "ordered_judge"))
+    shift = pymc_effects("position_by_prompt", information, pull, spread, ("prompt", "ordered_judge"))
     return pt.set_subtensor(empty[:, kept], shift)[asked]
 
 
@@ -163,7 +158,7 @@ def _item_preference(prior: InUse, guess: tuple[Any, Any], spread: Any, data: Da
         one, of = 1 + spread**2 * information, data["category_of"]
         empty = pt.as_tensor(np.zeros(data.size("category")))[of]
         shared = pt.inc_subtensor(empty, information / one), pt.inc_subtensor(empty, (pull - information * mean) / one)
-        mean = mean + _effects("category_effect", *shared, categories, "category")[of]
+        mean = mean + pymc_effects("category_effect", *shared, categories, "category")[of]
     pull, root = pull - information * mean, pt.sqrt(spread**-2.0 + information)
     thick = wall.width * root
     at = wall.side * ((wall.at - mean) * root - pull / root)
