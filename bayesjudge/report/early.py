@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.table import Table
 
 from bayesjudge.estimates import Estimates
-from bayesjudge.report.terminal import Screen, fitted_table, interval_cells, print_parts, standard_output, unit_name
+from bayesjudge.report.terminal import Screen, fitted_table, interval_columns, print_parts, standard_output, unit_name
 
 
 class StoppedEarly(KeyboardInterrupt):
@@ -56,12 +56,8 @@ def closed_form_tables(rows: Estimates, *, prob: float, width: int) -> list[Tabl
         by_judge = f" by judge {judge}" if judge else ""
         names = [unit_name(unit, group) for unit, group in zip(mine["unit"], mine["group"], strict=True)]
         title = f"{str(estimand).capitalize()}{by_judge} in closed form, {100 * prob:g} % intervals"
-        cells = mine.assign(name=names).drop_duplicates(["name", "method"]).set_index(["name", "method"])
         units = sorted(dict.fromkeys(names))
-        of_methods = {
-            method: interval_cells(cells, [(name, method) for name in units])
-            for method in dict.fromkeys(mine["method"])
-        }
+        of_methods = interval_columns(mine.assign(name=names), "name", "method", units)
         table, _ = fitted_table(title, of_methods, width, names={"unit": units})
         found.append(table)
     return found

@@ -181,6 +181,14 @@ def interval_cells(rows: pd.DataFrame, keys: Iterable[Any], spec: str = ".3f") -
     return [interval_cell(rows.loc[key], spec) if key in rows.index else "" for key in keys]
 
 
+def interval_columns(
+    rows: pd.DataFrame, unit: str, column: str, units: Sequence[str], spec: str = ".3f"
+) -> dict[str, list[str]]:
+    """Cells of some units by column, where rows name theirs in the columns ``unit`` and ``column``."""
+    cells = rows.drop_duplicates([unit, column]).set_index([unit, column])
+    return {name: interval_cells(cells, [(one, name) for one in units], spec) for name in dict.fromkeys(rows[column])}
+
+
 def why_undefined(rows: pd.DataFrame) -> str | None:
     """A line for each reason why estimates are undefined, with the units that it is about.
 

@@ -16,7 +16,7 @@ from bayesjudge.report.terminal import (
     figure,
     fitted_table,
     interval_cell,
-    interval_cells,
+    interval_columns,
     percent,
     why_undefined,
 )
@@ -54,13 +54,10 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     rows = rows.assign(column=named_methods(rows, scale=judge))
     ranks = answer.ranks[answer.ranks["judge"] == judge].set_index("model")
     truth = bool(rows["truth"].notna().any())
-    cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
     known = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
     draws = rows.dropna(subset=["ess"]).drop_duplicates("unit").set_index("unit")["ess"].to_dict()
     models = list(map(str, ranks.index))
-    of_models = {
-        name: interval_cells(cells, [(one, name) for one in models], ".0f") for name in dict.fromkeys(rows["column"])
-    }
+    of_models = interval_columns(rows, "unit", "column", models, ".0f")
     last = "P(best)" if counted(answer, "human votes") else "P(first)"
     truths = {"truth": [figure(known[one], ".0f") if one in known.index else "" for one in models]} if truth else {}
     best = [chance(p, draws.get(one, math.nan)) for one, p in zip(models, ranks["p_best"], strict=True)]
@@ -86,15 +83,13 @@ def _groups(answer: Comparison, width: int) -> list[Table]:
     for judge in dict.fromkeys(frame["judge"]):
         rows = frame[frame["judge"] == judge]
         ranked = [str(name) for name in answer.ranks.loc[answer.ranks["judge"] == judge, "model"]]
-        every = list(dict.fromkeys(rows["group"]))
         by = f" by {judge}" if judge else ""
         method = method_words(method_by(rows["method"].iloc[0], judge, scale=judge))
         title = f"Elo in each group{by}, {method}, {percent(answer)} intervals"
-        cells = rows.set_index(["unit", "group"])
-        of_groups = {group: interval_cells(cells, [(model, group) for model in ranked], ".0f") for group in every}
+        of_groups = interval_columns(rows, "unit", "group", ranked, ".0f")
         table, shown = fitted_table(title, of_groups, width, names={"model": ranked})
-        if len(shown) < len(every):
-            table.caption = f"{len(every) - len(shown)} more groups: --json, --out and the report"
+        if len(shown) < len(of_groups):
+            table.caption = f"{len(of_groups) - len(shown)} more groups: --json, --out and the report"
         tables.append(table)
     return tables
 
@@ -118,10 +113,9 @@ def _judges(answer: Comparison, width: int) -> list[Table]:
     rows = rows.assign(name=[j or u for j, u in zip(rows["judge"], rows["unit"], strict=True)])
     if rows.empty:
         return []
-    known = [kind for kind in JUDGE if kind in set(rows["estimand"])]
-    cells = rows.drop_duplicates(["name", "estimand"]).set_index(["name", "estimand"])
     judges = list(map(str, dict.fromkeys(rows["name"])))
-    of_judges = {JUDGE[kind]: interval_cells(cells, [(one, kind) for one in judges], ".2f") for kind in known}
+    found = interval_columns(rows, "name", "estimand", judges, ".2f")
+    of_judges = {heading: found[kind] for kind, heading in JUDGE.items() if kind in found}
     table, _ = fitted_table(f"Judges, {percent(answer)} intervals", of_judges, width, names={"judge": judges})
     return [table]
 
@@ -135,10 +129,7 @@ def _held_out(answer: Comparison, width: int) -> list[Table]:
     models = list(map(str, dict.fromkeys(rows["unit"])))
     truth = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
     votes = [figure(truth[one], ".0f") if one in truth.index else "none" for one in models]
-    cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
-    of_models = {
-        name: interval_cells(cells, [(one, name) for one in models], ".0f") for name in dict.fromkeys(rows["column"])
-    }
+    of_models = interval_columns(rows, "unit", "column", models, ".0f")
     title = f"Held out: Elo by votes that were hidden, {percent(answer)} intervals"
     table, columns = fitted_table(title, of_models, width, names={"model": models}, before={"votes": votes})
     undefined = why_undefined(rows[rows["column"].isin(columns)])
