@@ -135,9 +135,9 @@ def may_be_winners(frame: pd.DataFrame, value: str, name: str, *, ours: str) -> 
 def verdict_among_columns(
     frame: pd.DataFrame, mapping: Mapping[str, str], *, verdict: str, human: str
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The mapping with the one column of what judges chose, next to their names and people's choices; what is said.
+    """The mapping with the one column of what judges chose, next to both models or their names and people's choices.
 
-    verdict, human: Our names of what the judge said and of what people said.
+    verdict, human: Our names of what the judge said and of what people said. What is said comes second.
 
     Examples
     --------
@@ -149,23 +149,27 @@ def verdict_among_columns(
     """
     columns = list(map(str, frame.columns))
     there = {*mapping, *columns}
-    if not {"judge", human} <= there or {verdict, *GAPS} & there:
+    voted = {"judge", human} <= there
+    if not (voted or all(_models(frame))) or {verdict, *GAPS} & there:
         return dict(mapping), ()
-    found = [name for name in columns if name not in {*mapping.values(), human} and _chosen(frame[name])]
+    judges = columns_of(frame, ["judge", *VERDICT_ALIASES["judge"][0]])
+    others = [name for name in columns if name not in {*mapping.values(), human, *judges}]
+    found = [name for name in others if _chosen(frame, name)]
     named = [name for name in found if is_pick(name)]
     if len(named) == 1:
         return {**mapping, verdict: named[0]}, (f"column {named[0]!r} was read as the judge's verdicts",)
-    others = named or [name for name in found if not (means_known(name) or is_of_people(name))]
-    offered = "; ".join(f"if {name!r} holds them, `--column {shlex.quote(f'{verdict}={name}')}`" for name in others)
+    may_be = named or [name for name in found if not (means_known(name) or is_of_people(name))]
+    offered = "; ".join(f"if {name!r} holds them, `--column {shlex.quote(f'{verdict}={name}')}`" for name in may_be)
     who = f"column {mapping.get('judge', 'judge')!r} names judges, and no column was read as their verdicts"
-    return dict(mapping), (f"{who}: {offered}",) if others else ()
+    return dict(mapping), (f"{who}: {offered}",) if may_be and voted else ()
 
 
-def _chosen(column: pd.Series[Any] | pd.DataFrame) -> bool:
-    """Whether a column holds outcomes in words alone, not all of them ties."""
+def _chosen(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column holds outcomes in words, or names of their row's models, alone; not all of them ties."""
+    column = frame[name]
     if not isinstance(column, pd.Series) or not (code_numbers(column)[0] == UNKNOWN).any():
         return False
-    codes = set(code_outcome(column).tolist())
+    codes = set(code_outcome(_named(frame, name, name)[0]).tolist())
     return bool({0, 1} & codes) and UNKNOWN not in codes
 
 

@@ -18,7 +18,7 @@ from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.sides import may_be_winners, pairs_as_items, winners_named, yes_and_no
+from bayesjudge.readers.sides import may_be_winners, pairs_as_items, verdict_among_columns, winners_named, yes_and_no
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS
 from bayesjudge.tables.repeat_rows import Layout
@@ -154,7 +154,7 @@ def read_repeats(
         first, second = _here(mapped, parts, others), _here(mapped, others, parts)
         return _trials(parts, first, reading.items), _scores(others, second)
     found = [str(column) for column in parts[0].frame.columns]
-    compared, scored = _outcome_columns(found, mapped), _score_columns(found, mapped)
+    compared, scored = _outcome_columns(found, _with_picks(parts[0], mapped)[0]), _score_columns(found, mapped)
     if compared == list(COUNT_COLUMNS[:2]):
         _require_no_votes(parts[0], {*found, *mapped})
     if not (compared or scored):
@@ -173,6 +173,15 @@ def read_repeats(
         scores = _scores(parts, of_scores, reading.items, refuse=refuse_doubtful)
         scores = replace(scores, warnings=said + scores.warnings)
     return trials, scores
+
+
+def _with_picks(part: Part, mapped: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The mapping with a plain table's column of what judges chose of two models, where no other has outcomes."""
+    if part.tool is not None:
+        return dict(mapped), ()
+    known = {**_known(list(map(str, part.frame.columns)), mapped, TRIAL_ALIASES), **mapped}
+    chosen, said = verdict_among_columns(part.frame, known, verdict="outcome", human="human")
+    return ({**mapped, "outcome": chosen["outcome"]}, said) if said and "outcome" in chosen else (dict(mapped), ())
 
 
 def _require_no_votes(part: Part, found: Set[str]) -> None:
@@ -240,8 +249,10 @@ def _neither(found: Sequence[str]) -> Problem:
 def _trials(
     parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None, *, refuse: bool = False
 ) -> Trials:
-    items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_TRIAL_NAMES)
-    frame, named, warnings = _named(parts, columns, TRIAL_ALIASES, _TRIAL_NAMES, items)
+    mapped, picked = _with_picks(parts[0], columns or {})
+    items = read_items(beside, mapped, aliases=_REPEATED_ITEMS, names=_TRIAL_NAMES)
+    frame, named, warnings = _named(parts, mapped, TRIAL_ALIASES, _TRIAL_NAMES, items)
+    warnings += picked
     if "slot" not in frame:
         frame, read = winners_named(frame, ["outcome"], [named[0].read_as.get("outcome", "outcome")])
         frame, worded = yes_and_no(frame, "outcome", named[0].read_as.get("outcome", "outcome"))

@@ -125,6 +125,22 @@ def test_what_a_judge_chose_next_to_votes_is_its_verdict_or_named(names: list[st
     assert read_pairs(frame, columns={"judge_prefers": names[0]}).frame["judge_prefers"].tolist() == [*"abba"]
 
 
+@pytest.mark.parametrize(("name", "picks"), [("judge_pick", ["x", "y", "tie"]), ("GPT-4 choice", ["A", "B", "tie"])])
+@pytest.mark.parametrize("judge", [{}, {"judge_model": ["x", "x", "x"]}])
+def test_what_a_judge_chose_of_two_models_is_its_verdict_without_votes(
+    name: str, picks: list[str], judge: dict[str, list[str]]
+) -> None:
+    """The item, the models and the run say enough; a judge that is one of the models is no pick."""
+    log = pd.DataFrame({"item": "q", "run": [0, 1, 2], "model_a": "x", "model_b": "y", **judge, name: picks})
+    trials, _ = read_repeats(log)
+    assert trials is not None
+    assert trials.frame["outcome"].tolist() == ["a", "b", "tie"]
+    assert f"column {name!r} was read as the judge's verdicts" in trials.warnings
+    assert read_trials(log).warnings == trials.warnings
+    assert read_battles(log).frame["verdict"].tolist() == [1, 0, 0.5]
+    assert read_pairs(log, where={"run": 1}).frame["judge_prefers"].tolist() == ["b"]
+
+
 @pytest.mark.parametrize(
     ("codes", "read", "said"),
     [
