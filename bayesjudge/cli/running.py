@@ -89,7 +89,11 @@ def _with_options(error: Exception) -> list[str]:
         return []
     if error.instead:
         return [f"{'or' if k else 'Ask instead:'} {command}" for k, command in enumerate(error.instead)]
-    commands = [f"bayesjudge {shlex.join(typed)} {option}" for option in error.options]
+    if not error.options:
+        return []
+    from bayesjudge.readers.reading import last_said
+
+    commands = [last_said(f"bayesjudge {shlex.join(typed)} {option}") for option in error.options]
     return [f"{'or' if k else 'Type'} {command}" for k, command in enumerate(commands)]
 
 

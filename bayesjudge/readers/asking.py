@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from bayesjudge.readers.log import named_rows
 from bayesjudge.readers.pairs import read_pairs
 from bayesjudge.readers.parts import Part, read_parts
 from bayesjudge.readers.questions import FURTHER_ANSWERS
-from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.reading import Choices, Reading, last_said
 from bayesjudge.readers.recognition import FORMAT
 from bayesjudge.readers.trials import read_repeats
 from bayesjudge.readers.values import paths_in
@@ -69,9 +69,13 @@ def ask_each(
     if gold is not None:
         read_parts(gold)  # what cannot be read is no reason to say that the log lacks something
     log = _Log(source=source, gold=gold)
-    return {
+    asked = {
         key: log.asked(key, columns or {}, choices if key == "accuracy" else _of_rows(choices), parts)
         for key in ("accuracy", "elo", "reliability", "audit")
+    }
+    return {
+        key: (replace(answer, commands=list(map(last_said, answer.commands))), tables)
+        for key, (answer, tables) in asked.items()
     }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypedDict
@@ -92,6 +94,36 @@ class Reading:
         """The same with the threshold that ``label`` has of its own, where it has one."""
         own = _OWN.fullmatch(self.label or "")
         return self if own is None else replace(self, threshold=own[2], label=own[1])
+
+
+#: Options of a command of which the last counts.
+_ONCE = frozenset(f"--{name}" for name in (*Choices.__annotations__, "gold")) - {"--where"}
+#: Options of which the last counts for each of our names.
+_BY_NAME = ("--column", "--set")
+
+
+def last_said(command: str) -> str:
+    """A command in which no option stands that a later one replaces.
+
+    Examples
+    --------
+    >>> last_said("bayesjudge accuracy log.csv --label grade --set judge=g --label 'grade>=4'   # as 7 of 9 do")
+    "bayesjudge accuracy log.csv --set judge=g --label 'grade>=4'   # as 7 of 9 do"
+    >>> last_said("bayesjudge elo log.csv --column=human=x --where run=1 --column human=y --where run=2")
+    'bayesjudge elo log.csv --where run=1 --column human=y --where run=2'
+    """
+    line, *remark = command.split("   #", 1)
+    words = shlex.split(line)
+    said: dict[str, list[int]] = {}
+    left_out: list[int] = []
+    for place, (word, after) in enumerate(itertools.pairwise([*words, ""])):
+        flag, inline, value = word.partition("=")
+        key = f"{flag} {(value if inline else after).partition('=')[0]}" if flag in _BY_NAME else flag
+        if flag in _ONCE or flag in _BY_NAME:
+            left_out += said.get(key, [])
+            said[key] = [place] if inline else [place, place + 1]
+    kept = shlex.join(word for place, word in enumerate(words) if place not in left_out)
+    return "   #".join([kept, *remark])
 
 
 #: A column of people's grades, and which of them mean yes.

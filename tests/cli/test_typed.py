@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import run
 
 from bayesjudge.cli.files import BattleFile, VerdictFile
 from bayesjudge.cli.questions import _offered, as_typed
+from bayesjudge.cli.running import TYPED
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.options import AccuracyOptions, EloOptions
@@ -65,3 +67,24 @@ def test_the_command_is_what_was_typed_without_what_is_default(given: dict[str, 
     assert command[:3] == ["bayesjudge", "elo", "a folder/log.csv"]
     assert sorted(command[3:]) == sorted(words)
     assert answer.settings["file"] == "log.csv"
+
+
+@pytest.mark.parametrize("typed", [["--label", "grade"], ["--label=grade"]])
+@pytest.mark.parametrize("question", [["accuracy"], ["next", "accuracy", "--out", "to_label.csv"], ["inspect"]])
+def test_what_is_offered_replaces_what_was_typed(
+    question: list[str], typed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two `--label` in one command: the last counts, and who reads it does not know."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"q{k},m,1,{1 + k % 5}" for k in range(20)]
+    Path("log.csv").write_text("\n".join(["item,model,verdict,grade", *rows]), encoding="utf-8")
+    words = [*question, "log.csv", *typed]
+    token = TYPED.set(words)
+    try:
+        ran = run(*words)
+    finally:
+        TYPED.reset(token)
+    commands = [line for line in (ran.stdout + ran.stderr).splitlines() if " bayesjudge " in line]
+    asked = "accuracy log.csv" if question == ["inspect"] else f"{' '.join(question)} log.csv"
+    assert f"bayesjudge {asked} --label grade=4,5" in " ".join(commands)
+    assert [line.count("--label") for line in commands] == [1] * 4
