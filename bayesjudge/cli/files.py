@@ -88,7 +88,7 @@ class LogFile(Options):
 
         said = {name: getattr(self, name) for name in Choices.__annotations__ if hasattr(self, name)}
         choices = cast("Choices", {name: value for name, value in said.items() if value})
-        gold = getattr(self, "gold", None)
+        gold = getattr(self, "gold", ())
         found = refusal(error, self.question, self.file, columns=self.columns, gold=gold, choices=choices)
         if found is error or found.instead or found.options or not isinstance(found, UsageError):
             return found
@@ -115,7 +115,10 @@ class VerdictFile(LogFile):
 
     question, reader, names, renamed = "accuracy", "read_verdicts", ("verdicts",), {"gold": "labels"}
     example = "log.csv --column verdict=score --gold labels.csv"
-    gold: Annotated[str | None, Option("Second file with human labels by item (and model).", metavar="<file>")] = None
+    gold: Annotated[
+        Sequence[str],
+        Option("Second file with human labels by item (and model); may be given more than once.", metavar="<file>"),
+    ] = ()
     verdict: Annotated[
         str | None, Option("The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
     ] = None
@@ -183,7 +186,7 @@ class RunFiles(VerdictFile):
         source: type[LogFile] = VerdictFile
         if getattr(options, "question", "") == "elo":
             source, known = BattleFile, {one.name for one in stated(BattleFile)}
-            if unknown := [name for name, value in given.items() if name not in known and value is not None]:
+            if unknown := [name for name, value in given.items() if name not in known and value not in (None, ())]:
                 raise UsageError(f"--{unknown[0]} is for verdicts, not for battles: leave it out")
             given = {name: value for name, value in given.items() if name in known}
         (one,) = source(**given).tables(options).values()

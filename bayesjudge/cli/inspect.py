@@ -44,7 +44,7 @@ def inspect(
 
         said = reading(file_format=file_format, where=where, put=put, items=items)
         said |= {"verdict": verdict, "label": label, "threshold": threshold, "wide": wide}
-        found = inspect_source(file, columns=mapping(column, "--column", "verdict=score"), gold=gold, **said)
+        found = inspect_source(file, columns=mapping(column, "--column", "verdict=score"), gold=gold or (), **said)
         typer.echo(found.to_json() if as_json else "\n".join(_lines(found)))
     if not found.usable:
         raise typer.Exit(2)

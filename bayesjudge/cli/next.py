@@ -75,7 +75,7 @@ def label_answers(
     with plain_messages():
         from bayesjudge.files import write_text
         from bayesjudge.readers import read_verdicts
-        from bayesjudge.readers.asking import typed_options
+        from bayesjudge.readers.asking import typed_gold, typed_options
 
         require_choice("as", kind, _WRITERS)
         if unsure and kind != "csv":
@@ -91,7 +91,9 @@ def label_answers(
             say(f"{file} holds no texts of answers: the file names items and models only")
         write_text(out, _WRITERS[kind](sheet))
         typer.echo(visible(f"{sheet['item'].nunique()} items, {len(sheet)} answers to label: {out}"))
-        typer.echo(visible(_then(kind, f"{shlex.quote(file)}{typed_options(columns, said)}", out)))
+        typer.echo(
+            visible(_then(kind, f"{shlex.quote(file)}{typed_options(columns, said)}{typed_gold(gold or ())}", out))
+        )
 
 
 @next_.command("reliability", cls=Command)

@@ -55,7 +55,7 @@ def _asked_with(log: Path, labels: str) -> list[str]:
     choices: Choices = {"items": labels}
     try:
         parts = read_parts(str(log), Reading(**choices))
-        every = ask_each(str(log), columns=None, gold=None, choices=choices, parts=parts)
+        every = ask_each(str(log), columns=None, gold=(), choices=choices, parts=parts)
     except (InputError, UsageError):
         return []
     asked = (every[question][0] for question in ("audit", "elo", "accuracy", "reliability"))

@@ -29,7 +29,10 @@ Label = Annotated[
         help="What people marked, in --gold too: NAME, NAME=VALUE,... or 'NAME>=75'; 'human *': one column per person."
     ),
 ]
-Gold = Annotated[str | None, _read(help="Second file with human labels by item (and model).", metavar="<file>")]
+Gold = Annotated[
+    list[str] | None,
+    _read(help="Second file with human labels by item (and model); may be repeated.", metavar="<file>"),
+]
 Threshold = Annotated[str | None, _read(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
 Items = Annotated[str | None, _read(help="Second file, one row an item: columns that the log lacks.")]
 Wide = Annotated[

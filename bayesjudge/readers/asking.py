@@ -60,14 +60,14 @@ type _Ask = Callable[[list[Part], Columns, Choices], _Asked]
 
 
 def ask_each(
-    source: Any, *, columns: Columns | None, gold: str | None, choices: Choices, parts: list[Part]
+    source: Any, *, columns: Columns | None, gold: Sequence[str], choices: Choices, parts: list[Part]
 ) -> dict[str, tuple[QuestionAnswer, Sequence[Any]]]:
     """Every question's answer, and the tables that it would be asked of.
 
     parts: The log, read with these choices.
     """
-    if gold is not None:
-        read_parts(gold)  # what cannot be read is no reason to say that the log lacks something
+    for labels in gold:
+        read_parts(labels)  # what cannot be read is no reason to say that the log lacks something
     log = _Log(source=source, gold=gold)
     asked = {
         key: log.asked(key, columns or {}, choices if key == "accuracy" else _of_rows(choices), parts)
@@ -80,7 +80,13 @@ def ask_each(
 
 
 def refusal(
-    error: InputError | UsageError, question: str, source: Any, *, columns: Columns, gold: str | None, choices: Choices
+    error: InputError | UsageError,
+    question: str,
+    source: Any,
+    *,
+    columns: Columns,
+    gold: Sequence[str],
+    choices: Choices,
 ) -> InputError | UsageError:
     """What to say of a log that a question cannot be put to, with commands that answer.
 
@@ -103,7 +109,7 @@ def refusal(
     every = [one for one, _ in asked]
     able = sorted((one for one in every if one.commands), key=lambda one: not one.possible)
     # With a second file, the problem may be in that one.
-    alone = missing and own.lacks and gold is None and choices.get("items") is None
+    alone = missing and own.lacks and not gold and choices.get("items") is None
     unread = not any(one.commands or one.readable for one in every)
     text = _lacking(parts[0], own.lacks, near=unread) if alone else str(error)
     return UsageError(text, lacks="; ".join(own.lacks), instead=[one.commands[0] for one in able])
@@ -143,7 +149,7 @@ class _Log:
     """A log that questions are put to, with a second file of labels."""
 
     source: Any
-    gold: str | None
+    gold: Sequence[str]
 
     def asked(
         self, question: str, columns: Columns, choices: Choices, parts: list[Part], *, steps: int = _MOST_STEPS
@@ -201,7 +207,7 @@ class _Log:
     def command(self, question: str, columns: Columns, choices: Choices, *, second: str = "") -> str:
         """The question as it is typed, with a second file where it takes one."""
         name = shlex.quote(str(self.source)) if isinstance(self.source, str | Path) else "FILE"
-        labelled = f" --gold {shlex.quote(self.gold)}" if self.gold and question == "accuracy" else ""
+        labelled = typed_gold(self.gold) if question == "accuracy" else ""
         return f"bayesjudge {question} {name}{second}{typed_options(columns, choices)}{labelled}"
 
     def _ask(self, question: str, columns: Columns, choices: Choices, parts: list[Part]) -> _Asked:
@@ -240,7 +246,12 @@ def typed_options(columns: Mapping[str, str] | None, choices: Choices) -> str:
     return "".join(f" --{option} {shlex.quote(value)}" for option, value in given)
 
 
-def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: str | None = None) -> _Asked:
+def typed_gold(files: Sequence[str]) -> str:
+    """Files of labels, as a command has them."""
+    return "".join(f" --gold {shlex.quote(file)}" for file in files)
+
+
+def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: Sequence[str] = ()) -> _Asked:
     table = read_verdicts(parts, columns=columns, labels=gold, refuse_doubtful=True, **choices)
     labels = int(table.frame["label"].notna().sum())
     why = f"{len(table)} verdicts, {labels} of them on answers with a label"

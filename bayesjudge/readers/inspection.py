@@ -89,9 +89,9 @@ def inspection_schema() -> dict[str, Any]:
 
 
 def inspect_source(
-    source: Any, *, columns: Mapping[str, str] | None = None, gold: str | None = None, **choices: Unpack[Choices]
+    source: Any, *, columns: Mapping[str, str] | None = None, gold: Sequence[str] = (), **choices: Unpack[Choices]
 ) -> Inspection:
-    """Read a file once, with labels from a second one, and try every question's reader on it."""
+    """Read a file once, with labels from others, and try every question's reader on it."""
     parts = read_parts(source, Reading(**choices), taken=columns)
     asked = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts)
     # Repeated verdicts last: they leave out what people said.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import Aliases, recognise
-from bayesjudge.readers.parts import origins, read_parts
+from bayesjudge.readers.parts import origins, read_parts, summed
 from bayesjudge.tables.coding import code_names, shown
 from bayesjudge.tables.columns import name_columns, require_columns
 
@@ -26,6 +26,7 @@ class Items:
     came_with: frozenset[str]
     notes: tuple[str, ...]
     source: tuple[Mapping[str, Any], ...]
+    name: str = WHERE
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -61,6 +62,29 @@ def _twice(rows: Sequence[int]) -> Problem:
         allowed="one row an item",
         rows=tuple(row + 1 for row in rows),
         fix="Keep one row of each, for instance the majority of the votes.",
+    )
+
+
+def labels_together(tables: Sequence[Items]) -> Items:
+    """The rows of several tables of labels; marks of those that name nobody are a person's."""
+    if problems := [
+        problem for one in tables for problem in require_columns(one.frame.columns, ("item", "label"), where=one.name)
+    ]:
+        raise InputError(problems)
+    by_model = ["model" in one.frame for one in tables]
+    if any(by_model) and not all(by_model):
+        named, alone = (tables[by_model.index(kind)].name for kind in (True, False))
+        raise UsageError(
+            f"labels are by item and model in {named}, and by item alone in {alone}: "
+            "give the second a column model, or leave one of them out"
+        )
+    frame = pd.concat([one.frame for one in tables], ignore_index=True)
+    return Items(
+        frame=frame.assign(annotator=frame["annotator"].fillna("a person")) if "annotator" in frame else frame,
+        came_with=frozenset().union(*(one.came_with for one in tables)),
+        notes=tuple(dict.fromkeys(note for one in tables for note in one.notes)),
+        source=tuple(origin for one in tables for origin in one.source),
+        dropped=summed(one.dropped for one in tables),
     )
 
 

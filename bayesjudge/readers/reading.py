@@ -97,7 +97,7 @@ class Reading:
 
 
 #: Options of a command of which the last counts.
-_ONCE = frozenset(f"--{name}" for name in (*Choices.__annotations__, "gold")) - {"--where"}
+_ONCE = frozenset(f"--{name}" for name in Choices.__annotations__) - {"--where"}
 #: Options of which the last counts for each of our names.
 _BY_NAME = ("--column", "--set")
 

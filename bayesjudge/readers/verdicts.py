@@ -15,7 +15,7 @@ from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_
 from bayesjudge.readers.conflicts import choose_one, repeats_of_what, several_answers
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.format import NO_JUDGES
-from bayesjudge.readers.items import Items, of_log, read_items, with_items
+from bayesjudge.readers.items import Items, labels_together, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart
 from bayesjudge.readers.meaning import only_decisions, values_among, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread
@@ -62,7 +62,7 @@ def read_verdicts(
     columns : mapping of str to str, optional
         Our name to yours: ``{"verdict": "score"}``. Common names of known formats need no mapping, see
         `bayesjudge.readers.column_names.VERDICT_ALIASES`.
-    labels : str, path or table, optional
+    labels : str, path or table, or a list of these, optional
         Gold labels by item and model, or by item alone; the same mapping applies where it names their
         columns. By default the marks of people that a tool's log holds.
     refuse_doubtful : bool, default False
@@ -92,7 +92,7 @@ def read_verdicts(
     [1]
     """
     reading = Reading(**choices)
-    gold, grades = (None, {}) if labels is None else _read_gold(labels, columns, reading)
+    gold, grades = _read_gold(labels, columns, reading)
     items = read_items(reading.items, columns, aliases=ITEM_ALIASES, names=NAMES)
     warnings = () if gold is None else gold.notes
     # What is said of labels is about the second file's columns, where it has them.
@@ -218,6 +218,20 @@ def _named(
 
 def _read_gold(
     labels: Any, columns: Mapping[str, str] | None, reading: Reading
+) -> tuple[Items | None, dict[str, pd.Series[Any]]]:
+    """Labels of one table or of a list of them, which may have other names in each; columns of labels as they came."""
+    sources = labels if isinstance(labels, list | tuple) else [] if labels is None else [labels]
+    read = [_read_labels(source, columns, reading) for source in sources]
+    if len(read) < 2:
+        return read[0] if read else (None, {})
+    cells = [came for _, came in read]
+    names = dict.fromkeys(name for one in cells for name in one)
+    grades = {name: pd.concat([one[name] for one in cells if name in one]) for name in names}
+    return labels_together([found for found, _ in read]), grades
+
+
+def _read_labels(
+    labels: Any, columns: Mapping[str, str] | None, reading: Reading
 ) -> tuple[Items, dict[str, pd.Series[Any]]]:
     """A labels table under our names, and its columns of labels as they came."""
     parts = [_as_marks(part) for part in read_parts(labels)]
@@ -263,6 +277,7 @@ def _read_gold(
         came_with=frozenset({*frame.columns, *people}),
         notes=doubts + moved + said + lost + of_people,
         source=origins(parts),
+        name=parts[0].name,
         dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
     )
     return found, came

@@ -63,6 +63,30 @@ def is_read_back(file: Path, labels: Path, answers: set[tuple[str, str]]) -> Non
     ].tolist()
 
 
+def test_labels_that_there_are_stay_in_the_command_that_comes_next(file: Path, tmp_path: Path) -> None:
+    """The command had the new file alone: what was labelled before was lost, though this is what its draw left out."""
+    first, out, more = (tmp_path / name for name in ("first.csv", "to_label.csv", "more.csv"))
+    known = pd.DataFrame({"question_id": [f"q{k}" for k in range(10)], "llm": "x"})
+    known.assign(human=[truth(*row) for row in known.itertuples(index=False)]).to_csv(first, index=False)
+    ran = run("next", "accuracy", file, "--gold", first, "--n", 6, "--out", out)
+    assert f"bayesjudge accuracy {file} --gold {first} --gold {out}" in ran.stdout
+    sheet = pd.read_csv(out)
+    sheet.assign(label=[truth(*row) for row in sheet[["item", "model"]].itertuples(index=False)]).to_csv(
+        out, index=False
+    )
+    drawn = {(str(item), str(model)) for item, model in zip(sheet["item"], sheet["model"], strict=True)}
+    assert len(drawn) == 12
+    labels: Any = [first, out]
+    is_read_back(file, labels, drawn | {(f"q{k}", "x") for k in range(10)})
+    assert json.loads(run("inspect", file, "--gold", first, "--gold", out, "--json").stdout)["labels"] == 2 * 22
+    more.write_text("item,label\nq1,1\n", encoding="utf-8")
+    refused = run("accuracy", file, "--gold", first, "--gold", more)
+    assert f"by item and model in {first}, and by item alone in {more}" in refused.stderr
+    more.write_text("item,model,points\nq1,x,1\n", encoding="utf-8")
+    refused = run("accuracy", file, "--gold", first, "--gold", more)
+    assert (refused.exit_code, "more.csv" in refused.stderr) == (2, True)
+
+
 def test_a_sheet_is_filled_in_and_read(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "to_label.csv"
     ran = run("next", "accuracy", file, "--n", 8, "--out", out)

@@ -158,7 +158,7 @@ def test_columns_inside_objects_are_reached_by_their_path(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match=r"no column 'meta\.nothing' to use as 'verdict'"):
         read_verdicts(path, columns={"model": "meta.model", "verdict": "meta.nothing"})
     # What is inside is listed where a column is missing.
-    found = refusal(InputError([]), "accuracy", str(path), columns={}, gold=None, choices={})
+    found = refusal(InputError([]), "accuracy", str(path), columns={}, gold=(), choices={})
     assert "'id', 'meta.model', 'meta.v2.1', 'meta.people.ann', 'note'" in str(found)
 
 
