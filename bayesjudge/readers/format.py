@@ -27,8 +27,8 @@ type Row = dict[str, Any]
 #: Why a record, or a judgement of it, gives no row where nothing more is known.
 NOT_SCORED = "not scored"
 #: What rows have as judge where none judged, but a reference answer, code, or an answer that is known to be right.
-BY_REFERENCE, BY_CODE, BY_GOLD = "reference", "assertions", "gold preference"
-NO_JUDGES = frozenset({BY_REFERENCE, BY_CODE, BY_GOLD})
+BY_REFERENCE, BY_CODE, BY_ASSERTIONS, BY_GOLD = "reference", "code", "assertions", "gold preference"
+NO_JUDGES = frozenset({BY_REFERENCE, BY_CODE, BY_ASSERTIONS, BY_GOLD})
 #: Names that a row gives a meaning; all others are metadata.
 ROW_NAMES = (
     "item",

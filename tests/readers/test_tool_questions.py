@@ -218,8 +218,57 @@ def test_games_without_a_baseline_need_its_name(read: Any, tmp_path: Path) -> No
         assert asked[question].commands[0].startswith(f"bayesjudge {question} {path} --set model_b=NAME")
 
 
+#: Scores that a tool's own record says were computed by code.
+BY_CODE: dict[str, list[dict[str, Any]]] = {
+    "phoenix": [
+        {
+            "input": f"q{k}",
+            "ok_score": json.dumps({"score": k, "kind": "code", "metadata": {"model": "x"}}),
+            "ok_execution_details": json.dumps({"status": "COMPLETED"}),
+        }
+        for k in (0, 1)
+    ],
+    "phoenix-annotations": [
+        {"span_id": f"s{k}", "annotation_name": "ok", "annotator_kind": "CODE", "score": k, "label": None}
+        for k in (0, 1)
+    ],
+    "mlflow": [
+        {
+            "trace_id": f"t{k}",
+            "run_name": "run",
+            "inputs": {"q": k},
+            "assessments": [
+                {
+                    "assessment_name": "ok",
+                    "source": {"source_type": "CODE", "source_id": "exact_match"},
+                    "feedback": {"value": k},
+                }
+            ],
+        }
+        for k in (0, 1)
+    ],
+    "bedrock": [
+        {
+            "automatedEvaluationResult": {"scores": [{"metricName": "Accuracy", "result": k}]},
+            "inputRecord": {"prompt": f"q{k}"},
+            "modelResponses": [{"response": "x", "modelIdentifier": "nova"}],
+        }
+        for k in (0, 1)
+    ],
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "held"), [("lm-eval", "score"), ("rewardbench", "score"), ("promptfoo-jsonl", "verdict")]
+    ("name", "held"),
+    [
+        ("lm-eval", "score"),
+        ("rewardbench", "score"),
+        ("promptfoo-jsonl", "verdict"),
+        ("phoenix", "score"),
+        ("phoenix-annotations", "score"),
+        ("mlflow", "score"),
+        ("bedrock", "score"),
+    ],
 )
 def test_metrics_without_a_judge_are_their_own_labels(name: str, held: str, tmp_path: Path) -> None:
     """They were answered with a command that draws answers to label."""
@@ -228,6 +277,9 @@ def test_metrics_without_a_judge_are_their_own_labels(name: str, held: str, tmp_
         assert read_verdicts(path).metric is None
         graded = {"componentResults": [{"pass": True, "assertion": {"type": "equals"}}]}
         path = lines(path, [{**record, "gradingResult": graded} for record in FIXTURES[name].content])
+    if name in BY_CODE:
+        assert read_verdicts(path, threshold=1).metric is None
+        path = lines(tmp_path / "by_code.jsonl", BY_CODE[name])
     table = read_verdicts(path, threshold=1, put={"label": f"{{{held}}}"})
     assert read_verdicts(path, threshold=1).metric == table.metric == held
     assert table.frame["label"].tolist() == table.frame["verdict"].tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayesjudge.readers.format import NOT_SCORED, File, Format, Record, Row, judged, marked
+from bayesjudge.readers.format import BY_CODE, NOT_SCORED, File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, text
 
 #: Ratings of single responses; the others compare two, each on a scale of its own.
@@ -28,7 +28,7 @@ def _scores(record: Record, file: File) -> Iterator[Row]:
         judges = [text(mapping(one).get("modelIdentifier")) for one in listing(score.get("evaluatorDetails"))]
         if not judges:
             file.note(f"{name!r} was computed by code, no judge")
-        yield judged(row, name, number(score.get("result")), judge=next(iter(judges), None))
+        yield judged(row, name, number(score.get("result")), judge=judges[0] if judges else BY_CODE)
 
 
 def _marks(record: Record, file: File) -> Iterator[Row]:

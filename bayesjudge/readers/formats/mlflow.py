@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
+from bayesjudge.readers.format import BY_CODE, File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, text
 
 _WORDS = {"yes", "no", "true", "false", "pass", "fail"}
@@ -30,9 +30,10 @@ def _trace(record: Record, file: File) -> Iterator[Row]:
         name = text(one.get("assessment_name")) or text(one.get("name"))
         value = at(one, "feedback.value") if "feedback" in one else one.get("value")
         failed = at(one, "feedback.error") or at(one, "feedback.error_code")
+        found, who = None if failed else _value(value), text(at(one, "source.source_id"))
         if kind == "CODE":
             file.note(f"{name!r} was computed by code, no judge")
-        found, who = None if failed else _value(value), text(at(one, "source.source_id"))
+            who = BY_CODE
         row = _item(record)
         yield marked(row, name, found, who) if kind == "HUMAN" else judged(row, name, found, judge=who)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
+from bayesjudge.readers.format import BY_CODE, File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import at, canonical, mapping, number, numbered_answers, text
 
 
@@ -21,11 +21,13 @@ def _evaluated(record: Record, file: File) -> Iterator[Row]:
             continue
         criterion, score = name.removesuffix("_score"), mapping(cell)
         status = text(at(mapping(record.get(f"{criterion}_execution_details")), "status"))
-        person = text(score.get("kind")) in {"human", "HUMAN"}
-        if text(score.get("kind")) in {"code", "CODE"}:
+        kind = (text(score.get("kind")) or "").upper()
+        who = text(at(score, "metadata.model"))
+        if kind == "CODE":
             file.note(f"{criterion!r} was computed by code, no judge")
+            who = BY_CODE
         value = _value(score) if (status or "COMPLETED").upper() == "COMPLETED" else None
-        yield _judgement(_item(record), criterion, value, text(at(score, "metadata.model")), person=person)
+        yield _judgement(_item(record), criterion, value, who, person=kind == "HUMAN")
 
 
 def _value(score: Mapping[str, Any]) -> float | str | None:
@@ -42,11 +44,12 @@ def _judgement(row: Row, criterion: str | None, value: Any, who: str | None, *, 
 def _annotation(record: Record, file: File) -> Iterator[Row]:
     kind = (text(record.get("annotator_kind")) or "").upper()
     name = text(record.get("annotation_name")) or text(record.get("name"))
-    if kind == "CODE":
-        file.note(f"{name!r} was computed by code, no judge")
     flat: Mapping[str, Any] = {"score": record.get("score"), "label": record.get("label")}
     flat = flat if flat["score"] is not None or flat["label"] is not None else mapping(record.get("result"))
     who = text(record.get("user_id")) if kind == "HUMAN" else text(at(record, "metadata.model"))
+    if kind == "CODE":
+        file.note(f"{name!r} was computed by code, no judge")
+        who = BY_CODE
     yield _judgement(_item(record), name, _value(flat), who, person=kind == "HUMAN")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.readers.format import BY_CODE, NOT_SCORED, File, Format, Record, Row, marked
+from bayesjudge.readers.format import BY_ASSERTIONS, NOT_SCORED, File, Format, Record, Row, marked
 from bayesjudge.readers.values import canonical, listing, mapping, number, numbered_answers, scalars, text
 
 type _Part = Mapping[str, Any]
@@ -54,7 +54,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     passed = all(part.get("pass") for part in code) if code else None if people else record.get("success")
     if isinstance(passed, bool):
         file.note("assertions by code, no judge: their verdict is whether all of them pass")
-        yield {**row, "criterion": "assertions", "judge": BY_CODE, "verdict": passed}
+        yield {**row, "criterion": "assertions", "judge": BY_ASSERTIONS, "verdict": passed}
     else:
         yield {"error": NOT_SCORED}
 
