@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,14 +38,35 @@ def label_columns(columns: Iterable[str], name: str, reading: Reading) -> tuple[
     ('human 1', 'human 2')
     """
     columns, (option, _) = list(map(str, columns)), reading.label_criterion
-    if option is None or option in columns:
-        return () if option is None else (option,)
+    if option is None:
+        return ()
+    if reading.label not in columns:
+        _require_one_meaning(columns, str(reading.label))
+    if option in columns:
+        return (option,)
     found, lost = listed_columns(columns, option)
     if found and lost:
         raise UsageError(f"--label: no column {lost[0]!r} in {name}; it has {columns}")
     if found:
         require_unique(pd.Index(columns))
     return found
+
+
+def _require_one_meaning(columns: Sequence[str], said: str) -> None:
+    """Refuse columns that have bounds, or values, each: which mean yes is said once, after all of them."""
+    pieces = [re.fullmatch(r"\s*(.+?)\s*(?:([<>]=?|=)\s*(.*?)\s*)?", piece) for piece in said.split(",")]
+    named = [one.groups(default="") for one in pieces if one and one[1] in columns]
+    ends = [sign + value for _, sign, value in named if sign]
+    # A value may be called as a column is: `grade=good,other`.
+    if len(ends) < 2 and not any(sign[:1] in {"<", ">"} for _, sign, _ in named[:-1]):
+        return
+    # Of a list of values, the first piece has one alone.
+    end = ends[0] if len({*ends}) == 1 and ends[0][0] != "=" else f"{'>=' if ends[0][0] != '=' else '='}..."
+    once = ",".join(name for name, _, _ in named) + end
+    raise UsageError(
+        f"--label {said!r}: which values mean yes is said once, after the last column, for all of them: "
+        f"--label {shlex.quote(once)}; columns that differ in it must be written as 0 and 1 first"
+    )
 
 
 def one_vote_a_row(part: Part, columns: Mapping[str, str], name: str) -> tuple[Part, dict[str, str]]:

@@ -469,3 +469,26 @@ def test_thresholds_are_whole_or_half_and_none_lets_nearly_all_pass(tmp_path: Pa
     # Scores that some other question takes are of models, too.
     thirds.to_csv(tmp_path / "scores.csv", index=False)
     assert inspect_source(tmp_path / "scores.csv").models == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("said", "once"),
+    [
+        ("h 1>=4,h 2>=4", "h 1,h 2>=4"),
+        ("h 1 > 3, h 2 > 3", "h 1,h 2>3"),
+        ("h 1>=4,h 2", "h 1,h 2>=4"),
+        ("h 1>=4,h 2>=3", "h 1,h 2>=..."),
+        ("h 1=4,5,h 2=4,5", "h 1,h 2=..."),
+        ("h 1=4,h 2", ""),
+        ("h 1,h 2>=4", ""),
+    ],
+)
+def test_what_means_yes_is_said_once_for_all_people(said: str, once: str) -> None:
+    """A bound a column was `no column 'h 1>'`; of values a column, those after the first were never met."""
+    log = pd.DataFrame({"item": range(4), "model": "m", "verdict": [0, 1, 0, 1], "h 1": range(2, 6), "h 2": range(4)})
+    if not once:
+        assert read_verdicts(log, label=said).frame["label"].notna().any()
+        return
+    with pytest.raises(UsageError) as raised:
+        read_verdicts(log, label=said)
+    assert f"said once, after the last column, for all of them: --label {once!r}; columns" in str(raised.value)
