@@ -17,9 +17,10 @@ from bayesjudge.readers.parts import Part, read_parts
 from bayesjudge.readers.questions import FURTHER_ANSWERS
 from bayesjudge.readers.reading import Choices, Reading, last_said
 from bayesjudge.readers.recognition import FORMAT
-from bayesjudge.readers.trials import read_repeats
+from bayesjudge.readers.trials import SCORE_NAMES, TRIAL_NAMES, read_repeats
 from bayesjudge.readers.values import paths_in
 from bayesjudge.readers.verdicts import read_verdicts
+from bayesjudge.tables import battle_rows, pair_rows, verdict_rows
 
 #: What the file to fill in is called.
 _TO_LABEL = "to_label.csv"
@@ -27,6 +28,18 @@ _TO_LABEL = "to_label.csv"
 _NO_JUDGE = "a judge: these are metrics by reference or by code, with nothing to correct; they are their own labels"
 #: Options that one question after the other asks for: which column is the item, then which rows.
 _MOST_STEPS = 5
+#: Names that each question has for columns, and which of them are one thing.
+_NAMES: Mapping[str, Sequence[str]] = {
+    "accuracy": verdict_rows.NAMES,
+    "elo": battle_rows.NAMES,
+    "reliability": (*TRIAL_NAMES, *SCORE_NAMES),
+    "audit": pair_rows.NAMES,
+}
+_SAME: Sequence[Mapping[str, str]] = (
+    {"accuracy": "verdict", "elo": "verdict", "reliability": "outcome", "audit": "judge_prefers"},
+    {"accuracy": "label", "elo": "human", "audit": "human_prefers"},
+    {"accuracy": "run", "elo": "run", "reliability": "trial"},
+)
 
 type Columns = Mapping[str, str]
 
@@ -70,13 +83,42 @@ def ask_each(
         read_parts(labels)  # what cannot be read is no reason to say that the log lacks something
     log = _Log(source=source, gold=gold)
     asked = {
-        key: log.asked(key, columns or {}, choices if key == "accuracy" else _of_rows(choices), parts)
-        for key in ("accuracy", "elo", "reliability", "audit")
+        key: log.asked(
+            key, _in_words_of(key, columns or {}), choices if key == "accuracy" else _of_rows(choices), parts
+        )
+        for key in _NAMES
     }
     return {
         key: (replace(answer, commands=list(map(last_said, answer.commands))), tables)
         for key, (answer, tables) in asked.items()
     }
+
+
+def _in_words_of(question: str, columns: Columns) -> dict[str, str]:
+    """The columns by the names that a question has for what others call otherwise.
+
+    Examples
+    --------
+    >>> _in_words_of("audit", {"outcome": "says", "human": "vote"}), _in_words_of("accuracy", {"order": "shown"})
+    ({'judge_prefers': 'says', 'human_prefers': 'vote'}, {'order': 'shown'})
+    """
+    meant = {
+        ours: next((same[question] for same in _SAME if question in same and ours in same.values()), ours)
+        for ours in columns
+        if ours not in _NAMES[question]
+    }
+    return {
+        name: column
+        for ours, column in columns.items()
+        if (name := meant.get(ours, ours)) not in columns or name == ours
+    }
+
+
+def _of_others(question: str, columns: Columns) -> str:
+    """What is said of columns that other questions alone have a name for."""
+    found = [name for name in columns if name not in _NAMES[question]]
+    theirs = {name: [other for other, names in _NAMES.items() if name in names] for name in found}
+    return "; ".join(f"--column {name} is for {', '.join(others)}" for name, others in theirs.items() if others)
 
 
 def refusal(
@@ -211,6 +253,8 @@ class _Log:
         return f"bayesjudge {question} {name}{second}{typed_options(columns, choices)}{labelled}"
 
     def _ask(self, question: str, columns: Columns, choices: Choices, parts: list[Part]) -> _Asked:
+        if said := _of_others(question, columns):
+            raise UsageError(said)
         if question == "accuracy":
             return _accuracy(parts, columns, choices, gold=self.gold)
         return _OTHERS[question](parts, columns, choices)

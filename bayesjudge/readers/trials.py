@@ -26,8 +26,8 @@ from bayesjudge.tables.scores import SCORES
 from bayesjudge.tables.trials import SINGLE, TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
 
-_TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
-_SCORE_NAMES = (*SCORES.columns, *SIDE_COLUMNS)
+TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
+SCORE_NAMES = (*SCORES.columns, *SIDE_COLUMNS)
 
 _REPEATED_ITEMS = {name: TRIAL_ALIASES[name] for name in ("item", "category")}
 
@@ -165,11 +165,11 @@ def read_repeats(
     said = (f"no value in {' or '.join(left_out)} of the rows used: not looked at",) if left_out else ()
     trials = scores = None
     if compared and compared is not left_out:
-        of_trials = _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES)
+        of_trials = _mapped(mapped, TRIAL_NAMES, SCORE_NAMES)
         trials = _trials(parts, of_trials, reading.items, refuse=refuse_doubtful)
         trials = replace(trials, warnings=said + trials.warnings)
     if scored and scored is not left_out:
-        of_scores = _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES)
+        of_scores = _mapped(mapped, SCORE_NAMES, TRIAL_NAMES)
         scores = _scores(parts, of_scores, reading.items, refuse=refuse_doubtful)
         scores = replace(scores, warnings=said + scores.warnings)
     return trials, scores
@@ -250,8 +250,8 @@ def _trials(
     parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None, *, refuse: bool = False
 ) -> Trials:
     mapped, picked = _with_picks(parts[0], columns or {})
-    items = read_items(beside, mapped, aliases=_REPEATED_ITEMS, names=_TRIAL_NAMES)
-    frame, named, warnings = _named(parts, mapped, TRIAL_ALIASES, _TRIAL_NAMES, items)
+    items = read_items(beside, mapped, aliases=_REPEATED_ITEMS, names=TRIAL_NAMES)
+    frame, named, warnings = _named(parts, mapped, TRIAL_ALIASES, TRIAL_NAMES, items)
     warnings += picked
     if "slot" not in frame:
         frame, read = winners_named(frame, ["outcome"], [named[0].read_as.get("outcome", "outcome")])
@@ -262,7 +262,7 @@ def _trials(
         trials = Trials.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, named)) from error
-    warnings += _of_what(frame, named, TRIALS, _TRIAL_NAMES, assumed=trials.warnings, refuse=refuse)
+    warnings += _of_what(frame, named, TRIALS, TRIAL_NAMES, assumed=trials.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + trials.warnings))
     # A winner is one of two, whatever it is written as.
     single = trials.single and not is_of_two(named[0].read_as.get("outcome", "outcome"))
@@ -274,8 +274,8 @@ def _trials(
 def _scores(
     parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None, *, refuse: bool = False
 ) -> Scores:
-    items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_SCORE_NAMES)
-    frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES, items)
+    items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=SCORE_NAMES)
+    frame, named, warnings = _named(parts, columns, SCORE_ALIASES, SCORE_NAMES, items)
     frame, paired = pairs_as_items(frame)
     warnings += paired + _numbered(frame)
     if "score" in frame and parts[0].tool is None:
@@ -285,7 +285,7 @@ def _scores(
         scores = Scores.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, named)) from error
-    warnings += _of_what(frame, named, SCORES, _SCORE_NAMES, assumed=scores.warnings, refuse=refuse)
+    warnings += _of_what(frame, named, SCORES, SCORE_NAMES, assumed=scores.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + scores.warnings))
     return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))
 

@@ -225,3 +225,17 @@ def test_what_lies_in_a_file_that_answers_nothing_is_said(tmp_path: Path) -> Non
     path.write_text(json.dumps([{"id": k, "claims": [{"text": "x", "human_label": 1}] * 2} for k in range(3)]))
     found = inspect_source(path)
     assert (found.rows, found.labels) == (6, 6)
+
+
+@pytest.mark.parametrize("name", ["outcome", "verdict", "judge_prefers"])
+def test_a_column_is_mapped_by_any_question_s_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("item,model_a,model_b,run,says,vote\n1,x,y,0,a,a\n1,x,y,1,b,a\n", encoding="utf-8")
+    asked = run_inspect(str(path), "--column", f"{name}=says", "--column", "human=vote", "--where", "run=1")
+    said = "--where run=1"
+    assert asked["elo"]["commands"] == [f"bayesjudge elo {path} --column verdict=says --column human=vote {said}"]
+    named = "--column judge_prefers=says --column human_prefers=vote"
+    assert asked["audit"]["commands"] == [f"bayesjudge audit {path} {named} {said}"]
+    assert asked["reliability"]["why"] == "--column human is for elo"
+    asked = run_inspect(str(path), "--column", f"{name}=says")
+    assert asked["reliability"]["commands"] == [f"bayesjudge reliability {path} --column outcome=says"]
