@@ -74,6 +74,20 @@ def number(value: float, spec: str = ".3f") -> str:
     return f"{value:z{spec}}".replace("-", "−").replace("%", " %")
 
 
+def apart(value: float, bound: float, digits: int) -> str:
+    """A number with so many decimals, and as many more as show on which side of a bound it lies.
+
+    Examples
+    --------
+    >>> apart(1.0104, 1.01, 3), apart(1.2, 1.01, 3), apart(399.97, 400, 0)
+    ('1.0104', '1.200', '399.97')
+    """
+    shown = (f"{value:.{decimals}f}" for decimals in range(digits, 17))
+    return next(
+        (text for text in shown if float(text) != bound and (float(text) > bound) == (value > bound)), str(value)
+    )
+
+
 class Rounded(NamedTuple):
     """An estimate and the ends of its interval, and the format that shows of them what is known."""
 

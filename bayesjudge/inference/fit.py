@@ -33,6 +33,7 @@ from bayesjudge.model import (
     prepared,
     with_parameters,
 )
+from bayesjudge.text import apart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -327,6 +328,6 @@ def _warn_of_fallback(one: Fit) -> None:
     facts = one.manifest
     if facts["engine"] == "nuts after laplace":
         k = facts["laplace_pareto_k"]
-        text = f"has Pareto k {k:.2f} (above {MOST_PARETO_K}); NUTS was run instead"
+        text = f"has Pareto k {apart(k, MOST_PARETO_K, 2)} (above {MOST_PARETO_K}); NUTS was run instead"
         text = f"{one.model.label}: the Laplace approximation {text}"
         warnings.warn(text, LaplaceFallbackWarning, stacklevel=3)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.estimates.mixing import ess_bulk, ess_tail, rhat
+from bayesjudge.text import apart
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -74,20 +75,24 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
     largest, latent, ess, k, divergences, energy = (figures.get(name, np.nan) for name in names)
     # A fifth more than the smallest number that would have done at the same efficiency, in hundreds.
     enough = 100 * math.ceil(draws * max(1.2 * LEAST_ESS / ess, 1) / 100) if ess > draws / 100 else 2 * draws
-    longer = max(2 * draws, enough)
+    longer = f"run longer chains, for instance draws={max(2 * draws, enough)}"
     return [
-        (
-            "rhat",
-            largest <= MOST_RHAT,
-            f"R-hat of {largest:.3f} is above {MOST_RHAT}: run longer chains, for instance draws={longer}",
-        ),
+        ("rhat", largest <= MOST_RHAT, f"R-hat of {apart(largest, MOST_RHAT, 3)} is above {MOST_RHAT}: {longer}"),
         (
             "rhat_latent",
             latent <= MOST_RHAT_LATENT,
-            f"an effect's R-hat of {latent:.3f} is above {MOST_RHAT_LATENT}: run longer chains: draws={longer}",
+            f"an effect's R-hat of {apart(latent, MOST_RHAT_LATENT, 3)} is above {MOST_RHAT_LATENT}: {longer}",
         ),
-        ("ess", ess >= LEAST_ESS, f"ESS of {ess:.0f} is below {LEAST_ESS}: draw more, for instance draws={enough}"),
-        ("pareto_k", k <= MOST_PARETO_K, f"Pareto k of {k:.2f} is above {MOST_PARETO_K}: use engine='nuts'"),
+        (
+            "ess",
+            ess >= LEAST_ESS,
+            f"ESS of {apart(ess, LEAST_ESS, 0)} is below {LEAST_ESS}: draw more, for instance draws={enough}",
+        ),
+        (
+            "pareto_k",
+            k <= MOST_PARETO_K,
+            f"Pareto k of {apart(k, MOST_PARETO_K, 2)} is above {MOST_PARETO_K}: use engine='nuts'",
+        ),
         (
             "divergences",
             divergences == 0,
@@ -96,7 +101,7 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
         (
             "ebfmi",
             energy >= LEAST_EBFMI,
-            f"E-BFMI of {energy:.2f} is below {LEAST_EBFMI}: reparameterise or run longer",
+            f"E-BFMI of {apart(energy, LEAST_EBFMI, 2)} is below {LEAST_EBFMI}: reparameterise or run longer",
         ),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,14 @@ def test_a_chain_a_little_elsewhere_fails_where_there_are_draws_to_find_it(
     # In 80 simulations R-hat was .0004 (standard deviation) from its limit.
     assert gate.figures["rhat"] == pytest.approx(np.sqrt(1 + 3 * apart**2 / 14), abs=5 * 0.0004)
     assert by in [reason.split()[0] for reason in gate.reasons]
+
+
+def test_a_figure_is_shown_beyond_its_bound(good: Draws, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An R-hat of 1.0104 was said to be 1.010 and above 1.01."""
+    gate = sys.modules["bayesjudge.inference.gate"]
+    monkeypatch.setattr(gate, "_mixing", lambda _: {"rhat": 1.0104, "ess": 399.7})
+    rhat, ess = (reason.partition(":")[0] for reason in check(good).reasons)
+    assert (rhat, ess) == ("R-hat of 1.0104 is above 1.01", "ESS of 399.7 is below 400")
 
 
 def test_a_stuck_chain_fails(good: Draws) -> None:

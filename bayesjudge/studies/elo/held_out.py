@@ -23,6 +23,7 @@ from bayesjudge.inference.gate import MOST_PARETO_K
 from bayesjudge.options import EloOptions
 from bayesjudge.report.elo.headline import named_methods
 from bayesjudge.studies.elo.fits import as_requested, joint_model
+from bayesjudge.text import apart
 
 if TYPE_CHECKING:
     from bayesjudge.models.judge_elo import Prediction
@@ -182,9 +183,9 @@ def _failures(one: Prediction) -> list[str]:
     """What the gate of one prediction says; written so that a figure that is not a number fails."""
     found = []
     if not one.pareto_k <= MOST_PARETO_K:
-        found.append(f"Pareto k of {one.pareto_k:.2f} is above {MOST_PARETO_K}")
+        found.append(f"Pareto k of {apart(one.pareto_k, MOST_PARETO_K, 2)} is above {MOST_PARETO_K}")
     if not one.ess >= LEAST_DRAWS:
-        found.append(f"{one.ess:.0f} effective draws of the hyperparameters are below {LEAST_DRAWS}")
+        found.append(f"{apart(one.ess, LEAST_DRAWS, 0)} effective draws of the hyperparameters are below {LEAST_DRAWS}")
     return found
 
 

@@ -17,6 +17,7 @@ from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.models.repeated_trials import choice_results as results
 from bayesjudge.models.repeated_trials.choice_results import ChoiceFit
+from bayesjudge.text import apart
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
@@ -80,9 +81,10 @@ def _name(one: ChoiceFit) -> str:
 def _gate(one: ChoiceFit) -> Gate:
     figures = {"pareto_k": one.posterior.pareto_k, "ess": one.posterior.ess, "noise": one.posterior.noise}
     # Each bound is written so that a figure that is not a number fails it.
+    k, ess = apart(figures["pareto_k"], MOST_PARETO_K, 2), apart(figures["ess"], LEAST_ESS, 0)
     bounds = {
-        f"Pareto k of {figures['pareto_k']:.2f} is above {MOST_PARETO_K}": figures["pareto_k"] <= MOST_PARETO_K,
-        f"ESS of {figures['ess']:.0f} is below {LEAST_ESS}": figures["ess"] >= LEAST_ESS,
+        f"Pareto k of {k} is above {MOST_PARETO_K}": figures["pareto_k"] <= MOST_PARETO_K,
+        f"ESS of {ess} is below {LEAST_ESS}": figures["ess"] >= LEAST_ESS,
         f"items' likelihoods are known to {figures['noise']:.0%} only": figures["noise"] <= MOST_NOISE,
     }
     failed = tuple(reason for reason, held in bounds.items() if not held)
