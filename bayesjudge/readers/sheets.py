@@ -1,8 +1,9 @@
-"""The one sheet of a workbook (``.xlsx``) as a table of text, as a CSV file of it would be read."""
+"""A sheet of a workbook (``.xlsx``, ``PATH.xlsx::SHEET``) as a table of text, as a CSV file of it would be read."""
 
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 import warnings
 import zipfile
 import zlib
@@ -12,7 +13,7 @@ from xml.etree.ElementTree import ParseError
 
 import pandas as pd
 
-from bayesjudge.errors import InputError, UsageError
+from bayesjudge.errors import InputError, UsageError, did_you_mean
 from bayesjudge.readers.json_records import most_bytes
 from bayesjudge.readers.sources import Source, file_problem
 
@@ -22,7 +23,7 @@ _SAVE = "Save the sheet as CSV, or as a workbook anew."
 
 
 def read_sheet(source: Source) -> pd.DataFrame:
-    """Read a workbook with one sheet that is not empty: a header, then rows."""
+    """Read the sheet that is named, or the one that is not empty: a header, then rows."""
     try:
         import openpyxl
     except ImportError as error:
@@ -41,12 +42,17 @@ def read_sheet(source: Source) -> pd.DataFrame:
     except (*_DAMAGED, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         raise InputError([file_problem(source.name, f"no readable workbook ({error})", _SAVE)]) from error
     filled = {title: rows for title, rows in sheets.items() if rows}
-    if len(filled) > 1:
-        names = ", ".join(map(repr, filled))
-        raise UsageError(f"{source.name} has several sheets ({names}): save the one that is meant as CSV")
     if not filled:
         raise InputError([file_problem(source.name, "a workbook without a filled cell", _SAVE)])
-    return _table(source, next(iter(filled.values())))
+    if source.sheet and source.sheet not in filled:
+        near = did_you_mean(source.sheet, filled)
+        raise UsageError(
+            f"{source.name}: no filled sheet {source.sheet!r}{near}; it has {', '.join(map(repr, filled))}"
+        )
+    if len(filled) > 1 and not source.sheet:
+        each = ", ".join(shlex.quote(f"{source.name}::{title}") for title in filled)
+        raise UsageError(f"{source.name} has several sheets; name the one that is meant: {each}")
+    return _table(source, filled[source.sheet] if source.sheet else next(iter(filled.values())))
 
 
 def _table(source: Source, rows: list[list[str | None]]) -> pd.DataFrame:

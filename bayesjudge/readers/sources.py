@@ -9,7 +9,7 @@ import io
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -42,11 +42,16 @@ _SNIFFED = ("", ".txt", ".log")
 QRELS = re.compile(rb"\S+[ \t]+(?:0|Q0)[ \t]+\S+[ \t]+-?\d+(?:\.\d+)?(?:[ \t]+\S+){0,2}[ \t\r]*(?:\n|$)")
 
 
+#: A workbook and one of its sheets.
+_SHEET = re.compile(r"(.+\.xlsx)::(.+)", re.IGNORECASE | re.DOTALL)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Source:
     """One stream of bytes.
 
     path: Of the file where it is not packed.
+    sheet: Of a workbook, the one that is meant; empty where it has one.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Source:
     open: Callable[[], BinaryIO]
     raw: Callable[[], io.BufferedReader | io.BytesIO]
     path: Path | None = None
+    sheet: str = ""
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -72,6 +78,8 @@ def find_sources(source: str | Path) -> list[Source]:
     path = Path(source).expanduser()
     if "\0" in str(path):
         raise UsageError(f"{str(source)!r} cannot be the name of a file")
+    if (workbook := _SHEET.fullmatch(str(path))) and not path.exists():
+        return [replace(one, name=f"{one.name}::{workbook[2]}", sheet=workbook[2]) for one in find_sources(workbook[1])]
     if any(mark in str(path) for mark in "*?[") and not path.exists():
         matches = _matches(path)
         if not matches:

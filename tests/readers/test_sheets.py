@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -83,3 +84,17 @@ def test_a_workbook_larger_than_the_memory_is_refused(tmp_path: Path, monkeypatc
     monkeypatch.setattr("bayesjudge.readers.sheets.most_bytes", lambda: path.stat().st_size + 1)
     with pytest.raises(InputError, match="a workbook of more than"):
         read_verdicts(path)
+
+
+def test_one_of_several_sheets_is_named(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "log.xlsx", [HEADER, ["q", "pass", "fail"]], [HEADER, ["r", "pass", "pass"]], [])
+    first, second, *_ = titles = openpyxl.load_workbook(path).sheetnames
+    with pytest.raises(UsageError) as raised:
+        read_verdicts(path)
+    offered = shlex.split(str(raised.value).rpartition(": ")[2].replace(",", ""))
+    assert offered == [f"{path}::{first}", f"{path}::{second}"]
+    assert [read_verdicts(one).frame["item"].tolist() for one in offered] == [["q"], ["r"]]
+    assert read_verdicts(str(tmp_path / f"*.xlsx::{second}")).source[0]["file"] == offered[1]
+    for title in (titles[2], f"{first}s"):
+        with pytest.raises(UsageError, match="no filled sheet"):
+            read_verdicts(f"{path}::{title}")
