@@ -37,7 +37,8 @@ def mapping(pairs: list[str] | None, option: str, example: str) -> dict[str, str
     for pair in pairs or []:
         name, _, value = pair.partition("=")
         if not (name and value):
-            raise UsageError(f"{option} {pair!r}: write two names with = between, as in {option} {example}")
+            file = " is a file, of which none is taken here" if Path(pair).is_file() else ""
+            raise UsageError(f"{option} {pair!r}{file}: write two names with = between, as in {option} {example}")
         found[name] = value
     return found
 

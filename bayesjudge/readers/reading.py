@@ -64,7 +64,8 @@ class Reading:
         """Refuse what is no choice: the keywords of every reader end here."""
         known = list(Choices.__annotations__)
         for name in (name for name in choices if name not in known):
-            raise UsageError(f"no option {name!r}{did_you_mean(name, known)}; how a file is read: {', '.join(known)}")
+            near = f": here it is {_IN_PYTHON[name]}" if name in _IN_PYTHON else did_you_mean(name, known)
+            raise UsageError(f"no option {name!r}{near}; how a file is read: {', '.join(known)}")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -95,6 +96,9 @@ class Reading:
         own = _OWN.fullmatch(self.label or "")
         return self if own is None else replace(self, threshold=own[2], label=own[1])
 
+
+#: Options of a command that have another name in Python, where ``set`` is a type.
+_IN_PYTHON = {"set": "put={...}", "column": "columns={...}", "gold": "labels= of read_verdicts"}
 
 #: Options of a command of which the last counts.
 _ONCE = frozenset(f"--{name}" for name in Choices.__annotations__) - {"--where"}

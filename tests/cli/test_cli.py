@@ -143,6 +143,10 @@ def test_a_simulated_log_is_not_written_over_a_folder(tmp_path):
         (("--cluster", "nowhere"), "no column 'nowhere'"),
         (("--column", "verdict"), "--column verdict=score"),
         (("--column", "verdict=nowhere"), "nowhere"),
+        (
+            ("--shares", __file__),
+            "is a file, of which none is taken here: write two names with = between, as in --shares",
+        ),
         (("--gold", "nowhere.csv"), "nowhere.csv"),
         (("--no-such-option",), "No such option"),
     ],

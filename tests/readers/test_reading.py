@@ -68,6 +68,9 @@ def test_conditions_that_choose_nothing_are_refused(where: str, said: str) -> No
 def test_a_misspelt_keyword_is_answered_with_the_nearest(read: Any) -> None:
     with pytest.raises(UsageError, match=r"no option 'threshhold' .did you mean 'threshold'.*: format, verdict, label"):
         read(LOG, threshhold=3)
+    for name, ours in {"set": "put={...}", "column": "columns={...}", "gold": "labels= of read_verdicts"}.items():
+        with pytest.raises(UsageError, match=f"no option '{name}': here it is {re.escape(ours)}; how a file is read"):
+            read(LOG, **{name: {"judge": "gpt"}})
 
 
 def test_a_value_may_be_in_another_of_several_files(tmp_path: Path) -> None:
