@@ -16,7 +16,7 @@ from bayesjudge.readers.pairs import read_pairs
 from bayesjudge.readers.parts import Part, read_parts
 from bayesjudge.readers.questions import FURTHER_ANSWERS
 from bayesjudge.readers.reading import Choices, Reading, last_said
-from bayesjudge.readers.recognition import FORMAT
+from bayesjudge.readers.recognition import FORMAT, complete_but_one
 from bayesjudge.readers.trials import SCORE_NAMES, TRIAL_NAMES, read_repeats
 from bayesjudge.readers.values import paths_in
 from bayesjudge.readers.verdicts import read_verdicts
@@ -175,8 +175,10 @@ def _lacking(part: Part, lacks: Sequence[str], *, near: bool) -> str:
     text = f"{part.name} lacks {'; '.join(lacks)}"
     if part.tool is not None:
         return text
-    formats = "".join(f" It holds {one.found}." for one in part.near) if near else ""
-    return f"{text}. It has {there}; if one of them is meant, type --column OURS=THAT.{formats}"
+    formats = [f"it holds {one.found}" for one in part.near] if near else []
+    formats = formats or complete_but_one(map(str, part.frame.columns), lacks)
+    said = "".join(f" {one[0].upper()}{one[1:]}." for one in formats)
+    return f"{text}. It has {there}; if one of them is meant, type --column OURS=THAT.{said}"
 
 
 def holds_labels(parts: Sequence[Part], columns: Columns) -> bool:

@@ -24,7 +24,7 @@ from bayesjudge.readers.column_names import (
 from bayesjudge.readers.log import named_rows
 from bayesjudge.readers.parts import Part, read_parts, said_once, summed
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.recognition import TABLE
+from bayesjudge.readers.recognition import TABLE, complete_but_one
 from bayesjudge.tables.coding import distinct_values
 
 #: Columns, or keys within one, that a note names.
@@ -113,6 +113,9 @@ def inspect_source(
         # Where no column has a name of verdicts or labels, what is offered is a guess.
         near = () if offered and {"verdict", "label"} & {*frame} else parts[0].near
         notes[:0] = [*([] if offered else [_columns_of(parts[0].frame)]), *(one.found for one in near)]
+    elif not (tool or any(answer.possible for answer, _ in asked.values())):
+        lacks = [one for answer, _ in asked.values() for one in answer.lacks]
+        notes[:0] = complete_but_one(map(str, parts[0].frame.columns), lacks)
     read = [part.rows for part in parts if part.rows]
     return Inspection(
         format=tool.name if tool else TABLE,

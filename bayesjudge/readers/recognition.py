@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -118,6 +118,23 @@ def near_formats(first: Sequence[Record], *, alone: bool = False) -> list[Proble
             allowed="records with all fields of one tool, or a table with our column names",
             fix="Export the records again, or map the columns with --column ours=yours.",
         )
+    ]
+
+
+def complete_but_one(found: Iterable[str], lacks: Iterable[str]) -> list[str]:
+    """What is said of formats of which a table has all fields but one, where a question lacks a column of that name.
+
+    Examples
+    --------
+    >>> complete_but_one(["model_b", "winner"], ["a column named 'model_a'"])
+    ["all columns of LMArena votes are there but 'model_a'"]
+    """
+    keys, wanted = set(found), "; ".join(lacks)
+    near = [(tool, tool.lacks(keys)) for tool in known_formats() if len(tool.marks) > 2 and not tool.without & keys]
+    return [
+        f"all columns of {tool.title} are there but {lacked[0]!r}"
+        for tool, lacked in near
+        if len(lacked) == 1 and f"column named {lacked[0]!r}" in wanted
     ]
 
 

@@ -239,3 +239,13 @@ def test_a_column_is_mapped_by_any_question_s_name(name: str, tmp_path: Path) ->
     assert asked["reliability"]["why"] == "--column human is for elo"
     asked = run_inspect(str(path), "--column", f"{name}=says")
     assert asked["reliability"]["commands"] == [f"bayesjudge reliability {path} --column outcome=says"]
+
+
+def test_a_tool_s_table_without_one_column_is_named(tmp_path: Path) -> None:
+    """Votes of an arena whose export lost `model_a` were a judge's verdicts, without a word."""
+    path, said = tmp_path / "votes.csv", "all columns of LMArena votes are there but 'model_a'"
+    path.write_text("question_id,model_b,winner,language\nq1,x,model_a,en\nq2,y,model_b,en\n", encoding="utf-8")
+    assert said in inspect_source(path).notes
+    assert f"{said[0].upper()}{said[1:]}." in CliRunner().invoke(app, ["elo", str(path)]).stderr
+    path.write_text("question_id,model,verdict,language\nq1,x,1,en\nq2,y,0,en\n", encoding="utf-8")
+    assert not [note for note in inspect_source(path).notes if "are there but" in note]
