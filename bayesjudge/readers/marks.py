@@ -64,7 +64,7 @@ def _require_one_meaning(columns: Sequence[str], said: str) -> None:
     end = ends[0] if len({*ends}) == 1 and ends[0][0] != "=" else f"{'>=' if ends[0][0] != '=' else '='}..."
     once = ",".join(name for name, _, _ in named) + end
     raise UsageError(
-        f"--label {said!r}: which values mean yes is said once, after the last column, for all of them: "
+        f"--label {said!r}: which values mean yes is stated once, after the last column, for all of them: "
         f"--label {shlex.quote(once)}; columns that differ in it must be written as 0 and 1 first"
     )
 

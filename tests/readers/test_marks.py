@@ -491,4 +491,4 @@ def test_what_means_yes_is_said_once_for_all_people(said: str, once: str) -> Non
         return
     with pytest.raises(UsageError) as raised:
         read_verdicts(log, label=said)
-    assert f"said once, after the last column, for all of them: --label {once!r}; columns" in str(raised.value)
+    assert f"stated once, after the last column, for all of them: --label {once!r}; columns" in str(raised.value)
