@@ -33,6 +33,7 @@ from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import READ
 from bayesjudge.report.reading import shared_calibration
+from bayesjudge.studies.accuracy.chosen import estimated_weights
 from bayesjudge.studies.accuracy.fits import JudgeFits
 from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.study import _even, _joint_gate
@@ -375,6 +376,25 @@ def test_labels_that_look_chosen_fail_the_gate_and_show_what_it_would_take(log, 
     assert gaps["tips at"].dropna().ge(1).all()
     answer.to_html(tmp_path / "page.html")
     assert "If labels were chosen" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_chosen_labels_are_weighed_by_how_likely_each_answer_was(item_counts, whole):
+    """100 items a pair of verdicts, labelled exactly as often as said: as a whole by their mean, or by own verdict."""
+    chance, by_mean = np.array([0.1, 0.5]), np.array([0.1, 0.2, 0.5])
+    rows = []
+    for pair in np.ndindex(2, 2):
+        for given in np.ndindex(2, 2):
+            own = [chance[v] if known else 1 - chance[v] for v, known in zip(pair, given, strict=True)]
+            mean = by_mean[sum(pair)]
+            share = {(1, 1): mean, (0, 0): 1 - mean}.get(given, 0) if whole else np.prod(own)
+            rows.append((*pair, *given, round(100 * share)))
+    table = np.array([row for row in rows if row[-1]])
+    verdict, given = table[:, :2], table[:, 2:4] == 1
+    found = estimated_weights(item_counts(np.where(given, 1, -1), verdict, n=table[:, 4])).items["judge"].probability
+    expected = by_mean[verdict.sum(axis=1)][:, None] if whole else chance[verdict]
+    # The ridge draws the odds a few per cent to the middle.
+    np.testing.assert_allclose(found, np.where(given, expected, 0.0), atol=0.015)
 
 
 @pytest.mark.parametrize("how", ["said", "probabilities"])

@@ -3,9 +3,11 @@
 If the permutation test finds that labelled items differ from the others in what the judge said of them, two
 things are set next to the headline, which holds only where each answer was chosen by its own verdict. The
 posterior is fitted again with labels weighed by 1/π, π from a ridge logit of "labelled" on each item's
-mean verdict and disagreement. And a table of sensitivity says what accuracies and differences become when,
-among answers with one verdict, the odds of a right one differ by a factor Γ between unlabelled and labelled
-(Rosenbaum 2002, *Observational studies*, §4): no data can bound Γ, a reader may.
+mean verdict and disagreement; where some answers of an item have a label and others none, of each answer on
+its own verdict and its model too, for 1/π weighs an answer, not its item. And a table of sensitivity says
+what accuracies and differences become when, among answers with one verdict, the odds of a right one differ by
+a factor Γ between unlabelled and labelled (Rosenbaum 2002, *Observational studies*, §4): no data can bound Γ, a
+reader may.
 """
 
 from __future__ import annotations
@@ -49,37 +51,63 @@ def looks_chosen(tested: pd.DataFrame) -> bool:
 def estimated_weights(counts: VerdictCounts) -> VerdictCounts:
     """The same counts of one judge, with probabilities of being labelled estimated from its verdicts.
 
-    Where every item has a label, or none has, there is nothing to estimate and they come back as they are.
+    Models without labels have no part in it. Where everything has a label, or nothing, there is nothing to
+    estimate and the counts come back as they are.
     """
     judge = counts.judges[0]
     patterns = counts.items[judge]
-    given = (patterns.label >= 0) & (patterns.runs > 0)
-    if given.any(axis=1).all() or not given.any():
+    judged, n = patterns.runs > 0, patterns.n
+    given = judged & (patterns.label >= 0)
+    asked = judged & given.any(axis=0)
+    whole = not (given.any(axis=1, keepdims=True) & asked & ~given).any()
+    if not given.any() or (given == asked).all():
         return counts
-    chance = _fitted(given.any(axis=1), patterns)
-    probability = np.where(given, chance[:, None], 0.0)
+    features = _item_features(patterns)
+    if whole:
+        chance = _fitted(given.any(axis=1), features, n)[:, None]
+    else:
+        row = np.nonzero(asked)[0]
+        chance = np.zeros(given.shape)
+        chance[asked] = _fitted(given[asked], np.hstack([features[row], _answer_features(patterns)[asked]]), n[row])
+    probability = np.where(given, chance, 0.0)
     return replace(counts, items={judge: replace(patterns, probability=probability)})
 
 
-def _fitted(labelled: NDArray[np.bool_], patterns: ItemPatterns) -> Array:
-    """P(labelled) of each pattern (R,) by a ridge logit on mean verdict and disagreement."""
+def _item_features(patterns: ItemPatterns) -> Array:
+    """Mean verdict and disagreement of each item (R, 2)."""
+    answers = np.maximum((patterns.runs > 0).sum(axis=1), 1)
+    mean = _verdict(patterns).sum(axis=1) / answers
+    return np.column_stack([mean, 4 * mean * (1 - mean)])
+
+
+def _answer_features(patterns: ItemPatterns) -> Array:
+    """Own verdict, its disagreement between runs, and model of each answer (R, M, 2 + M)."""
+    own = _verdict(patterns)
+    models = np.broadcast_to(np.eye(own.shape[1]), (*own.shape, own.shape[1]))
+    return np.concatenate([np.stack([own, 4 * own * (1 - own)], axis=2), models], axis=2)
+
+
+def _verdict(patterns: ItemPatterns) -> Array:
+    return np.asarray(patterns.positives / np.maximum(patterns.runs, 1))
+
+
+def _fitted(labelled: NDArray[np.bool_], features: Array, count: NDArray[np.int64]) -> Array:
+    """P(labelled) of each row of features (R, K), which ``count`` items or answers have, by a ridge logit."""
     from scipy.optimize import minimize
     from scipy.special import expit
 
-    n, answers = patterns.n.astype(float), np.maximum((patterns.runs > 0).sum(axis=1), 1)
-    mean = (patterns.positives / np.maximum(patterns.runs, 1)).sum(axis=1) / answers
-    features = np.column_stack([mean, 4 * mean * (1 - mean)])
+    n = count.astype(float)
     centred = features - np.average(features, axis=0, weights=n)
     spread = np.sqrt(np.average(centred**2, axis=0, weights=n))
     x = np.column_stack([np.ones(len(n)), centred / np.where(spread > 0, spread, 1.0)])
-    penalty = np.array([0.0, _RIDGE, _RIDGE])
+    penalty = np.r_[0.0, np.full(features.shape[1], _RIDGE)]
 
     def loss(b: Array) -> tuple[float, Array]:
         logit = x @ b
         value = n @ (np.logaddexp(0.0, logit) - labelled * logit) + (penalty * b**2).sum() / 2
         return float(value), x.T @ (n * (expit(logit) - labelled)) + penalty * b
 
-    return np.asarray(expit(x @ minimize(loss, np.zeros(3), jac=True, method="BFGS").x))
+    return np.asarray(expit(x @ minimize(loss, np.zeros(len(penalty)), jac=True, method="BFGS").x))
 
 
 def tipping_table(one: Fit, *, prob: float, **mix: Any) -> pd.DataFrame:
