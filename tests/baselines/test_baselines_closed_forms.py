@@ -96,8 +96,8 @@ def test_eif_variance_and_orthogonality(item_counts):
     means = np.array([[known[:, m][v[:60, m] == k].mean() for k in (0, 1)] for m in (0, 1)])
     predicted = np.where(v == 1, means[:, 1], means[:, 0])
     formula = predicted.var(0) / 300 + (known - predicted[:60]).var(0) / 60
-    assert np.allclose(estimators.eif_point(evidence.plain)[0], predicted.mean(0), atol=ROUNDING)
-    assert np.allclose(np.diag(covariance(estimators.eif_influence(evidence, 0), evidence)), formula, rtol=ROUNDING)
+    assert np.allclose(estimators.EIF.point(evidence.plain)[0], predicted.mean(0), atol=ROUNDING)
+    assert np.allclose(np.diag(covariance(estimators.EIF.influence(evidence, 0), evidence)), formula, rtol=ROUNDING)
 
 
 def test_naive_and_labelled_variances(item_counts):
@@ -105,6 +105,22 @@ def test_naive_and_labelled_variances(item_counts):
     assert np.allclose(np.diag(covariance(estimators.naive_influence(evidence, 0), evidence)), v[60:].var(0) / 240)
     found = np.diag(covariance(estimators.LABELLED.influence(evidence, 1), evidence))
     assert np.allclose(found, label[:60].var(0, ddof=1) / 60, rtol=ROUNDING)
+
+
+@pytest.mark.parametrize(("n_labelled", "n_unlabelled", "pooled"), [(60, 3, True), (60, 30, False), (20, 20, False)])
+def test_few_test_items_leave_the_rate_to_all_and_its_covariance_with_the_calibration_counts(
+    item_counts, n_labelled, n_unlabelled, pooled
+):
+    """Influences are derivatives by the weight of an item; of the rate by hand, too."""
+    evidence, _, v = evidence_of(item_counts, n_labelled=n_labelled, n_unlabelled=n_unlabelled, runs=3)
+    used = v if pooled else v[n_labelled:]
+    found = np.diag(covariance(estimators.NAIVE.influence(evidence, 0), evidence))
+    assert np.allclose(found, used.var(0) / len(used), rtol=ROUNDING)
+    step = 1e-6  # central differences: an error of step², of 1 item in 40 or more
+    nudge = step * np.eye(len(v))
+    for estimator in (estimators.NAIVE, rogan_gladen.SPECIFIC, rogan_gladen.SHARED):
+        ends = [estimator.point(evidence.moments(evidence.n + sign * nudge)) for sign in (1, -1)]
+        assert np.allclose(estimator.influence(evidence, 0), (ends[0] - ends[1]) / (2 * step), atol=1e-8)
 
 
 @given(seed=st.integers(0, 10_000), prob=st.sampled_from([0.8, 0.9, 0.95]))
@@ -146,7 +162,7 @@ def test_eif_is_the_joint_mle(item_counts, seed):
     evidence, _, _ = evidence_of(item_counts, seed, models=1)
     m = evidence.plain
     assert mle.point(m)[0, 0] == pytest.approx(_em(m), abs=1e-6)
-    assert mle.point(m)[0, 0] == pytest.approx(estimators.eif_point(m)[0, 0], abs=ROUNDING)
+    assert mle.point(m)[0, 0] == pytest.approx(estimators.EIF.point(m)[0, 0], abs=ROUNDING)
 
 
 def _em(m):

@@ -265,6 +265,15 @@ def test_a_rule_that_predicts_nothing_leaves_the_labels_alone():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("method", ["ppi++[multi-proxy,logit]", "eif[panel-logit,logit]"])
+def test_one_item_without_labels_is_no_reason_for_no_interval(method):
+    _, votes = simulated(np.random.default_rng(8), items=60, shown=59)
+    frame = panel_baselines(votes, methods=[method]).frame
+    # About ± .12 of labels alone, for 60 items.
+    assert (frame["upper"] - frame["lower"]).lt(0.4).all()
+    assert not frame["note"].str.contains("no standard error").any()
+
+
 def test_panel_methods_cover_both_populations():
     """Judges who err together, 50 of 200 items labelled, predictions fitted on the same labels."""
     methods = [

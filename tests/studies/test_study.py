@@ -592,10 +592,14 @@ def test_poolings_are_compared_for_one_judge_and_leave_the_estimates_alone(log, 
     pd.testing.assert_frame_equal(compared.estimates.frame, answer.estimates.frame)
 
 
-def test_the_verdicts_of_a_few_unlabelled_answers_are_no_raw_rate(log):
-    """All labels but two: the rate of two verdicts is not the model's, and half of all answers is."""
+def test_the_raw_rate_is_never_of_a_few_unlabelled_answers(log):
+    """All labels but two: the rate of two verdicts is not the model's, that of all answers is; and that of 100."""
     full = log.assign(label=log["label"].fillna(log["verdict"]).astype(int))
     items = full["item"].drop_duplicates()
-    for hidden, spoken in ((items[:2], False), (items[: len(items) * 2 // 3], True)):
+    for hidden, whose in ((items[:2], items), (items[:100], items[:100])):
         some = full.assign(label=full["label"].where(~full["item"].isin(hidden)))
-        assert any(text.startswith("Raw rates") for text in headline(ask(some))) is spoken
+        answer, rates = ask(some), full[full["item"].isin(whose)].groupby("model")["verdict"].mean()
+        raw = answer.estimates.where(estimand="accuracy", method="naive").frame.set_index("unit")
+        assert set(raw["n"]) == {len(whose)}
+        assert raw["point"].to_dict() == pytest.approx(rates.to_dict())
+        assert any(text.startswith("Raw rates") for text in headline(answer))

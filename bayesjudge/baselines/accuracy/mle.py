@@ -28,7 +28,7 @@ _STEEPEST = 1e12
 
 def point(moments: Moments) -> Array:
     """``p̂μ̂_1 + (1 − p̂)μ̂_0`` (B, M); NaN for models with repeated runs."""
-    return np.where(moments.repeated, np.nan, estimators.eif_point(moments))
+    return np.where(moments.repeated, np.nan, estimators.EIF.point(moments))
 
 
 def reasons(moments: Moments) -> list[str]:
@@ -37,7 +37,7 @@ def reasons(moments: Moments) -> list[str]:
     return [one or other for one, other in zip(repeated, estimators.eif_reasons(moments), strict=True)]
 
 
-ESTIMATOR = Estimator(point=point, influence=estimators.eif_influence, reasons=reasons)
+ESTIMATOR = Estimator(point=point, influence=estimators.EIF.influence, reasons=reasons)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +155,7 @@ def _table(moments: Moments, m: int) -> VerdictTable:
 
 
 def _design_effect(evidence: Evidence) -> Array:
-    influence = estimators.eif_influence(evidence, 0)
+    influence = estimators.EIF.influence(evidence, 0)
     if not evidence.clusters:
         return np.ones(influence.shape[1])
     independent = np.asarray(evidence.n @ influence**2)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from bayesjudge.baselines.accuracy.estimator import Estimator, Finite, labelled_share, observed, texts
+from bayesjudge.baselines.accuracy.estimators import naive_influence, naive_items, naive_point
 from bayesjudge.baselines.common.moments import SUMS, Array, Codes, Evidence, Moments, ratio
 from bayesjudge.baselines.common.variance import covariance, effective_size, independent_units, mean_scale
 
@@ -53,26 +54,21 @@ def _calibration(moments: Moments) -> Moments:
     return replace(moments, **sums)
 
 
-def _point(moments: Moments, calibration: Codes) -> Array:
+def _point(moments: Moments, calibration: Codes, rate: Array) -> Array:
     rates = _calibration(moments)
     q0, youden = rates.specificity[:, calibration], rates.youden[:, calibration]
-    numerator = moments.mean_v_unlabelled + q0 - 1.0
+    numerator = rate + q0 - 1.0
     return ratio(numerator, np.where(youden > SMALLEST_J, youden, 0.0))
 
 
 def _influence(evidence: Evidence, ddof: int, calibration: Codes) -> Array:
     moments = evidence.plain
-    theta, youden = _point(moments, calibration), _calibration(moments).youden[:, calibration]
+    theta = _point(moments, calibration, naive_point(moments))
+    youden = _calibration(moments).youden[:, calibration]
     youden = np.where(youden > SMALLEST_J, youden, np.nan)
-    test = _rate_influence(evidence, ddof)
+    test = naive_influence(evidence, ddof)
     sensitivity, specificity = quality_influence(evidence, ddof)
     return (test + (1.0 - theta) * specificity[:, calibration] - theta * sensitivity[:, calibration]) / youden
-
-
-def _rate_influence(evidence: Evidence, ddof: int) -> Array:
-    moments = evidence.plain
-    scale = mean_scale(evidence, evidence.unlabelled, ddof)
-    return evidence.unlabelled * (evidence.v - moments.mean_v_unlabelled) * scale
 
 
 def quality_influence(evidence: Evidence, ddof: int = 0) -> tuple[Array, Array]:
@@ -124,7 +120,7 @@ def _cautions(moments: Moments, calibration: Codes) -> list[str]:
 
 def _shared_items(evidence: Evidence) -> Array:
     own = evidence.labelled if evidence.reference is None else evidence.labelled[:, [evidence.reference]]
-    return evidence.unlabelled + own.sum(axis=1, keepdims=True)
+    return naive_items(evidence) + own.sum(axis=1, keepdims=True)
 
 
 def lang_reiczigel(p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float) -> tuple[Array, Array]:
@@ -149,8 +145,9 @@ def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: float) -> tupl
     calibration, rates = _shared(moments) if shared else _own(moments), _calibration(moments)
     sensitivity, specificity = quality_influence(evidence)
     right, wrong = (_with_all(evidence.labelled * y) for y in (evidence.y, 1.0 - evidence.y))
-    p, q0, q1 = moments.mean_v_unlabelled[0], rates.specificity[0], rates.sensitivity[0]
-    n = _effective(evidence, p, _rate_influence(evidence, 0), evidence.unlabelled)
+    # Of one sample, rate and calibration err against each other: that they count as independent here only widens.
+    p, q0, q1 = naive_point(moments)[0], rates.specificity[0], rates.sensitivity[0]
+    n = _effective(evidence, p, naive_influence(evidence, 0), naive_items(evidence))
     m0 = _effective(evidence, q0, specificity, wrong)
     m1 = _effective(evidence, q1, sensitivity, right)
     lower, upper = lang_reiczigel(p, q0[calibration], q1[calibration], n=n, m0=m0[calibration], m1=m1[calibration], z=z)
@@ -230,13 +227,14 @@ def _estimator(
     """The family ``(p̂ + q̂0 − 1)/Ĵ``, NaN where J ≤ 0; ``calibration`` says which column of `_calibration` has Ĵ, q̂0."""
 
     def theta(evidence: Evidence) -> Array:
-        return np.asarray(_point(evidence.plain, calibration(evidence.plain))[0])
+        moments = evidence.plain
+        return np.asarray(_point(moments, calibration(moments), moments.mean_v_unlabelled)[0])
 
     def finite_covariance(evidence: Evidence, ddof: int) -> Array:
         return items_covariance(evidence, ddof, theta=theta(evidence), calibration=calibration(evidence.plain))
 
     return Estimator(
-        point=lambda moments: _point(moments, calibration(moments)),
+        point=lambda moments: _point(moments, calibration(moments), naive_point(moments)),
         influence=lambda evidence, ddof: _influence(evidence, ddof, calibration(evidence.plain)),
         reasons=lambda moments: _reasons(moments, calibration(moments)),
         cautions=lambda moments: _cautions(moments, calibration(moments)),

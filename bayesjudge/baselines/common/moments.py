@@ -6,7 +6,7 @@ weights) and ten thousand bootstrap replicates (ten thousand rows) run the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,8 @@ type Codes = NDArray[np.intp]
 #: A variance of numbers in [0, 1] below this is rounding error: with K runs and N items the smallest
 #: real one is about 1/(K²N), which is 1e-11 for 100 runs of ten million items.
 ROUNDING = 1e-13
+#: Test items below which their mean verdict, where labels outnumber them, says less than that of all items does.
+FEWEST_TESTS = 30
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Array:
@@ -40,6 +42,7 @@ class Moments:
     vy: Sum of v over the calibration items with label 1.
     reference: Which model's labels serve all models under shared calibration; by default those of all together.
     repeated: Whether some item of the model was judged in more than one run.
+    pooled: As in `Evidence`.
     weighted: Whether labels were drawn with unequal probabilities, so that those without are no sample either.
     """
 
@@ -53,6 +56,7 @@ class Moments:
     vv_unlabelled: Array
     reference: int | None
     repeated: NDArray[np.bool_]
+    pooled: NDArray[np.bool_]
     weighted: bool = False
 
     @cached_property
@@ -181,19 +185,29 @@ class Evidence:
         by_label = [labelled, labelled * y, labelled * v, labelled * y * v, labelled * v * v]
         return np.hstack([*by_label, unlabelled, unlabelled * v, unlabelled * v * v])
 
+    @cached_property
+    def pooled(self) -> NDArray[np.bool_]:
+        """Models (M,) with fewer test items than labelled ones and than `FEWEST_TESTS`: the rate is of all."""
+        return np.asarray(self.n @ self.unlabelled < np.minimum(self.n @ self.labelled, FEWEST_TESTS))
+
     def moments(self, weights: Array) -> Moments:
         """Moments for weights (B, R): how often each pattern's items count."""
         # The transposed product keeps each model's replicates contiguous, which the quantiles need.
         sums = self._features.T @ weights.T
         parts = {name: part.T for name, part in zip(SUMS, np.split(sums, len(SUMS)), strict=True)}
-        return Moments(**parts, reference=self.reference, repeated=self.repeated, weighted=self.weighted)
+        return self._of(parts)
 
     def stacked_moments(self, weights: Iterable[Array]) -> Moments:
         """Moments for chunks of weights, joined along B."""
         parts = [self.moments(chunk) for chunk in weights]
         # Joined as transposes, again for contiguous replicates.
         joined = {name: np.hstack([getattr(part, name).T for part in parts]).T for name in SUMS}
-        return Moments(**joined, reference=self.reference, repeated=self.repeated, weighted=self.weighted)
+        return self._of(joined)
+
+    def _of(self, sums: Mapping[str, Array]) -> Moments:
+        return Moments(
+            **sums, reference=self.reference, repeated=self.repeated, pooled=self.pooled, weighted=self.weighted
+        )
 
     @cached_property
     def plain(self) -> Moments:

@@ -144,22 +144,16 @@ def _alone(answer: Comparison, judges: list[str]) -> list[str]:
     return [f"{who} the same model first."] if first.size > 1 else []
 
 
-#: The share of a model's answers, or their number, that is enough for their verdict rate to be called its raw rate.
-_ENOUGH_SHARE, _ENOUGH = 0.5, 30
-
-
 def _raw(answer: Comparison) -> list[str]:
-    """How far raw verdict rates, where answers without a label are enough, lie from the accuracy that answers."""
+    """How far the raw verdict rate lies from the accuracy that answers, at its worst, and of which answers it is."""
     judges = [judge for judge in dict.fromkeys(answer.ranks["judge"]) if judge != PANEL]
     found, unlabelled = [], False
     for judge in judges:
         rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="", judge=["", judge])
         naive = rows.where(method="naive").frame.drop_duplicates("unit").set_index("unit")
         _, mine = accuracies(answer, judge)
-        enough = (_ENOUGH_SHARE * mine["n"].reindex(naive.index)).clip(upper=_ENOUGH)
-        few = naive["n"] < enough
         unlabelled |= bool((naive["n"] < mine["n"].reindex(naive.index)).any())
-        rates = {str(model): float(rate) for model, rate in naive.loc[~few, "point"].items()}
+        rates = {str(model): float(rate) for model, rate in naive["point"].items()}
         by = f" by {judge}" if len(judges) > 1 else ""
         known = [(f"{k}{by}", rates[str(k)], row) for k, row in mine.iterrows() if k in rates]
         found += [(abs(rate - row["point"]), name, rate, row) for name, rate, row in known]

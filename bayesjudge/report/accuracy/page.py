@@ -56,10 +56,11 @@ _METHOD = (
     the judge its own sensitivity and specificity on each model, partially pooled between models. Models that
     answer the same items are compared on them: draws are adjusted for what answers of one item share.""",
     """The baselines are functions of the same counts: the raw rate (the share of verdicts 1 on a model's answers
-    without a label; on all of them where every answer is labelled or labels have probabilities), labelled items only,
-    Rogan–Gladen with one calibration for all models (shared) or each model's own (specific), prediction-powered
-    inference (PPI, PPI++), the efficient estimator (EIF) and the joint maximum likelihood estimate. Bootstrap rows
-    draw labelled and unlabelled items separately and keep pairs of models together.""",
+    without a label; on all of them where fewer than 30 have none, fewer than have one, or where labels have
+    probabilities), labelled items only, Rogan–Gladen with one calibration for all models (shared) or each model's
+    own (specific), prediction-powered inference (PPI, PPI++), the efficient estimator (EIF) and the joint maximum
+    likelihood estimate. Bootstrap rows draw labelled and unlabelled items separately and keep pairs of models
+    together.""",
     "Intervals are equal-tailed; points are posterior means, plug-in estimates, or bootstrap medians.",
 )
 _QUESTION = "What is each model's accuracy, and which is better?"
