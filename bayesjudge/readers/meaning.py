@@ -9,6 +9,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +21,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.readers.column_names import listed_columns
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
+from bayesjudge.readers.wide import Wide
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary, distinct_values, shown
 from bayesjudge.tables.words import SENTINELS, UNDECIDED, code_numbers, read_number
 
@@ -180,13 +182,24 @@ def values_said(
         name, values = said[option]
         if not values:
             continue
-        cells = [cell for part in parts for cell in _cells(part, option, name or option, columns or {})]
+        whole = [_folded_again(part, reading) for part in parts] if option == "label" else parts
+        cells = [cell for part in whole for cell in _cells(part, option, name or option, columns or {})]
         if cells:
             every = list(itertools.chain(*(distinct_values(column)[1] for column in cells)))
             sure = [decided(column, name or option, values, among=every)[0] for column in cells]
             counts = Counter(_word(value) for column in sure for value in column.dropna())
             found.append(_said(f"--{option}", name or option, values, counts))
     return tuple(found)
+
+
+def _folded_again(part: Part, reading: Reading) -> Part:
+    """A wide table with a row of the file once, whose labels stand next to each of its verdicts."""
+    frame, names = part.frame, "" if reading.wide is None else Wide.parsed(reading.wide).names
+    if names not in frame:
+        return part
+    # A list in a row of the file has made rows of one place.
+    place = frame.index.to_frame().assign(nth=frame.groupby([frame.index, frame[names]]).cumcount())
+    return replace(part, frame=frame[~place.duplicated().to_numpy()])
 
 
 def _cells(part: Part, option: str, name: str, columns: Mapping[str, str]) -> list[pd.Series[Any]]:

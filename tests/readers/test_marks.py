@@ -299,6 +299,11 @@ def test_values_that_mean_yes_are_said_with_the_others_and_must_be_there(tmp_pat
     table = read_verdicts(log, verdict="says=Correct", label="human=3")
     assert table.frame["verdict"].tolist() == [1] * 6 + [0] * 8
     assert "values of 'human' read as yes: '3' 7; read as no: '1' 7" in table.warnings
+    # Of a wide table a person's word counts once, however many judges stand next to it.
+    wide = read_verdicts(
+        log.assign(other="Wrong"), verdict="verdict=Correct", label="human=3", wide="verdict:judge=says,other"
+    )
+    assert "values of 'human' read as yes: '3' 7; read as no: '1' 7" in wide.warnings
     no = "'Incorrect' 1, 'Wrong' 1, 'wrong' 1, '' 1, 'I see' 1 and 3 others"
     yes = "'Correct' 4, '- correct.' 1, '[Correct]' 1"
     assert f"values of 'says' read as yes: {yes}; read as no: {no}" in table.warnings
