@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.conditions import condition_of, quoted
+from bayesjudge.conditions.condition import EVERY
 from bayesjudge.errors import UsageError
 from bayesjudge.options import AccuracyOptions, CompareOptions, EloOptions, QuestionOptions, takes
 from bayesjudge.options.option import stated
@@ -66,9 +68,11 @@ def compare(before: Any, options: CompareOptions) -> Comparison:
     both: TwoRuns[Any]
     if elos:
         both = stack_battles(one, two, runs=names, anchors=options.anchors)
+        _require_named(options, pd.unique(both.table.frame[["model_a", "model_b"]].to_numpy().ravel()))
         answer = elo(both.table, **given, fail_if=_expanded(options, both.units))
     else:
         both = stack_verdicts(one, two, runs=names, label_judge=options.label_judge)
+        _require_named(options, both.table.frame["model"].unique())
         answer = accuracy(both.table, **given, fail_if=_expanded(options, both.units))
         notes = _findings(answer, both)
     return replace(
@@ -99,6 +103,26 @@ def _given(options: CompareOptions, own: type[QuestionOptions]) -> dict[str, Any
     chosen = {name: value for name, value in values.items() if name not in left}
     # Which pooling of the judge's errors fits best is not what is asked about two runs.
     return chosen | ({"compare": False} if "compare" in known else {})
+
+
+def _require_named(options: CompareOptions, models: Iterable[str]) -> None:
+    """Refuse conditions on what is neither a run nor a model of the table, before the fits that would find it out.
+
+    A name may go on: with another model's, a group or a judge, which the rows of the answer have.
+    """
+    before, after = options.runs
+    known = [*options.runs, *sorted(models)]
+    for text in options.fail_if:
+        one = condition_of(text)
+        of_models = one.name.partition(" (")[0] in {"accuracy", "difference", "elo"}
+        lost = [unit for unit in one.units if of_models and not unit.startswith((EVERY, *known))]
+        if lost:
+            runs = ", ".join(map(quoted, (after, before)[: len(one.units)]))
+            typed = shlex.quote(f"{quoted(one.name)}({runs}) {one.sign} {one.bound:.12g}")
+            raise UsageError(
+                f"condition {text!r}: no run or model {lost[0]!r}; the runs are {before!r} and {after!r} (--run names "
+                f"them), models {', '.join(map(repr, known[2:]))}. Type --fail-if {typed}"
+            )
 
 
 def _expanded(options: CompareOptions, units: Mapping[str, tuple[str, str]]) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import numpy as np
@@ -128,6 +130,34 @@ def test_options_that_cannot_be_meant(options: dict[str, Any], said: str) -> Non
     source = battles if options.get("question") == "elo" else run_of()
     with pytest.raises(bj.UsageError, match=said):
         bj.compare(source, source, **options)
+
+
+@pytest.mark.parametrize("question", ["accuracy", "elo"])
+@pytest.mark.parametrize(
+    ("condition", "typed"),
+    [
+        ("difference(new, old) < -.1", "Type --fail-if 'difference(after, before) < -0.1'"),
+        ("accuracy(new) > .2", "Type --fail-if 'accuracy(after) > 0.2'"),
+        ("difference(after, befor) < 0", "no run or model 'befor'"),
+        ("difference(*, m0 @ before) < 0", None),
+        ("difference(after, before) < 0", None),
+        ("youden(new) < .1", None),
+    ],
+)
+def test_conditions_on_no_run_are_refused_before_a_fit(
+    monkeypatch: pytest.MonkeyPatch, question: Literal["accuracy", "elo"], condition: str, typed: str | None
+) -> None:
+    class Fitted(Exception): ...  # noqa: N818 - what is tested is that this is not reached
+
+    def fit(*_: Any, **__: Any) -> None:
+        raise Fitted
+
+    monkeypatch.setattr(sys.modules[bj.compare.__module__], question, fit)
+    design = BattleDesign(strengths=(0.8, -0.8), battles=20, judges=0)
+    battles, more = simulate_battles(seed=1, design=design).battles, {"question": "elo", "anchors": ["m1"]}
+    source, options = (battles, more) if question == "elo" else (run_of().assign(model="m0"), {})
+    with pytest.raises(bj.UsageError if typed else Fitted, match=typed and re.escape(typed)):
+        bj.compare(source, source, fail_if=condition, **options)
 
 
 # The command --------------------------------------------------------------------------------------------
