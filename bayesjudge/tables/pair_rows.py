@@ -43,13 +43,17 @@ _BOTH_ORDERS = (
 _ALLOWED = "at least one row with an item and a preference of the judge"
 
 _TIE = 2
-_CHOICE = pd.Index(["a", "b", None], dtype="str")
+_CHOICE = pd.Index(["a", "b", "tie", None], dtype="str")
+
+
+#: Decisions, and the row that each came from.
+type Rows = tuple[pd.DataFrame, NDArray[np.int64]]
 
 
 def validate(
     frame: pd.DataFrame, columns: Mapping[str, str] | None
-) -> tuple[pd.DataFrame, NDArray[np.int64], dict[str, int], tuple[str, ...]]:
-    """Usable decisions, the row each came from, the count of the others by reason, and what was assumed."""
+) -> tuple[Rows, Rows, dict[str, int], tuple[str, ...]]:
+    """Usable decisions, those without two preferences, the count of all left out by reason, and what was assumed."""
     table, warnings = name_columns(frame, columns, names=NAMES)
     missing = require_columns(table.columns, REQUIRED)
     if missing or table.empty:
@@ -63,13 +67,14 @@ def validate(
     problems = broken_rules(coded.codes, _rules(coded))
     if problems:
         raise InputError(problems)
-    rows, flip, dropped = _choose(coded)
+    rows, undecided, flip, dropped = _choose(coded)
     if not len(rows):
         raise InputError([no_rows(f"only rows that cannot be used: {dropped}", _ALLOWED)])
     if coded.codes["pair"].iloc[rows].duplicated().any():
         messages += (_BOTH_ORDERS,)
     gap = np.full(len(table), np.nan) if gap is None else gap
-    return _assemble(coded, rows, flip, gap), rows, dropped, warnings + messages
+    decided, others = ((_assemble(coded, some, flip, gap), some) for some in (rows, undecided))
+    return decided, others, dropped, warnings + messages
 
 
 def _code(table: pd.DataFrame) -> CodedRows:
@@ -172,8 +177,8 @@ def _apart(table: pd.DataFrame) -> str:
     return "trial" if "trial" in table else "prompt"
 
 
-def _choose(coded: CodedRows) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, int]]:
-    """Places of the verdicts, whether each pair's differ with the order, and the rows left out by reason."""
+def _choose(coded: CodedRows) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], dict[str, int]]:
+    """Places of the verdicts, and of rows with a tie or a vote alone; each row's flip; the rows left out by reason."""
     codes = coded.codes
     human = filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
     judge = codes["judge_prefers"].to_numpy()
@@ -189,11 +194,14 @@ def _choose(coded: CodedRows) -> tuple[NDArray[np.int64], NDArray[np.float64], d
     keep, dropped = usable_rows(unusable)
     rows = np.flatnonzero(keep)
     # Before ties are left out: a tie in one order differs from a choice in the other.
-    flip = _flips(codes.iloc[rows])
+    flip = np.full(len(codes), np.nan)
+    flip[rows] = _flips(codes.iloc[rows])
     for reason, tied in {"tie by the judge": judge == _TIE, "tie by people": human == _TIE}.items():
         dropped[reason] = int(tied[rows].sum())
-        rows, flip = rows[~tied[rows]], flip[~tied[rows]]
-    return rows, flip, {reason: n for reason, n in dropped.items() if n}
+        rows = rows[~tied[rows]]
+    named = ~(unusable["missing item"] | unusable["missing judge"])
+    undecided = np.where(judge < 0, named & (human >= 0), keep & ((judge == _TIE) | (human == _TIE)))
+    return rows, np.flatnonzero(undecided), flip, {reason: n for reason, n in dropped.items() if n}
 
 
 def _flips(codes: pd.DataFrame) -> NDArray[np.float64]:
@@ -218,7 +226,7 @@ def _assemble(
     core["judge_prefers"] = _CHOICE.take(codes["judge_prefers"].to_numpy()[rows]).array
     core["human_prefers"] = _CHOICE.take(human[rows]).array
     core["order"] = names_of_rows(codes["order"].to_numpy()[rows], pd.Index(ORDERS, dtype="str"))
-    core |= {"flip": flip, "gap": gap[rows]}
+    core |= {"flip": flip[rows], "gap": gap[rows]}
     for key in LENGTHS:
         core[key] = numbers_of(table[key])[rows] if key in table else np.full(len(rows), np.nan)
     extra = table.drop(columns=[name for name in NAMES if name in table]).iloc[rows].reset_index(drop=True)

@@ -54,6 +54,9 @@ class Pairs:
     label_source : {"human", "mapped", "format"}, optional
         How people's labels were known as such: by their column's name, because the user named the column, or by the
         format of the tool's file.
+    undecided : Pairs, optional
+        Rows of which the judge or people call a tie (``tie``), or that people alone decided: counted in ``dropped``,
+        and battles for `elo`. None in itself.
     """
 
     frame: pd.DataFrame
@@ -64,6 +67,7 @@ class Pairs:
     warnings: tuple[str, ...] = ()
     label_source: str | None = None
     source: tuple[Mapping[str, Any], ...] = ()
+    undecided: Pairs | None = None
 
     @classmethod
     def from_frame(
@@ -119,24 +123,20 @@ class Pairs:
         require_frame(frame, "read_pairs")
         if (a is None) != (b is None) or (a is None and prompt is not None):
             raise UsageError("give embeddings of both responses (a= and b=), or none at all")
-        table, chosen, dropped, warnings = validate(frame, columns)
+        decided, others, dropped, warnings = validate(frame, columns)
         given = {
             name: array
             for name, array in {"response a": a, "response b": b, "prompts": prompt}.items()
             if array is not None
         }
-        read = {name: array[chosen] for name, array in check_embeddings(given, rows=len(frame)).items()}
-        nothing = np.zeros((len(table), 0), dtype=KEPT)
-        found = cls(
-            table,
-            read.get("response a", nothing),
-            read.get("response b", nothing),
-            read.get("prompts", nothing),
-            dropped,
-            warnings,
-        )
+        read = check_embeddings(given, rows=len(frame))
+        nothing = np.zeros((len(frame), 0), dtype=KEPT)
+        arrays = [read.get(name, nothing) for name in ("response a", "response b", "prompts")]
+        found, undecided = (cls(table, *(array[rows] for array in arrays)) for table, rows in (decided, others))
         return replace(
             found,
+            dropped=dropped,
+            undecided=undecided,
             warnings=warnings + found._identical_responses(),
             label_source=label_source(columns, found.frame, "human_prefers"),
         )
@@ -262,15 +262,18 @@ class Pairs:
             raise UsageError(f"no attack {attack!r}; the table has {', '.join(map(repr, attacks))}")
         at = self.frame["attack"] == attack
         mine = (self.frame["judge"] == own) & at
-        found = self.take(mine.to_numpy(dtype=bool))
-        more = {
-            f"{SAME_AS}{other}": _likewise(found.frame, self.frame[at & (self.frame["judge"] == other)])
-            for other in judges
-            if other != own
-        }
+        others = {other: self.frame[at & (self.frame["judge"] == other)] for other in judges if other != own}
+        found, left = self.take(mine.to_numpy(dtype=bool))._compared(others), self.undecided
+        if left is None:
+            return found
+        ours = (left.frame["judge"] == own) & (left.frame["attack"] == attack)
+        return replace(found, undecided=left.take(ours.to_numpy(dtype=bool))._compared(others))
+
+    def _compared(self, others: Mapping[str, pd.DataFrame]) -> Pairs:
+        more = {f"{SAME_AS}{other}": _likewise(self.frame, theirs) for other, theirs in others.items()}
         # The most similar first, so that neither names nor row order decide on the order of the columns.
         likest = sorted(more, key=lambda name: (np.nansum(more[name]), np.isfinite(more[name]).sum()))
-        return replace(found, frame=found.frame.assign(**{name: more[name] for name in reversed(likest)}))
+        return replace(self, frame=self.frame.assign(**{name: more[name] for name in reversed(likest)}))
 
     def _identical_responses(self) -> tuple[str, ...]:
         item = self.frame["item"]
@@ -282,5 +285,5 @@ class Pairs:
 def _likewise(mine: pd.DataFrame, other: pd.DataFrame) -> NDArray[np.float64]:
     """1 where another judge chooses as my rows do, −1 where not, the mean over its orders; NaN where none."""
     side = other["judge_prefers"].map({"a": 1.0, "b": -1.0}).groupby(other["item"]).mean()
-    own = mine["judge_prefers"].map({"a": 1.0, "b": -1.0})
-    return np.asarray(own * mine["item"].map(side), dtype=np.float64)
+    own = mine["judge_prefers"].map({"a": 1.0, "b": -1.0}).astype(np.float64)
+    return np.asarray(own * mine["item"].map(side).astype(np.float64), dtype=np.float64)

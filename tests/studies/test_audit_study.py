@@ -195,7 +195,7 @@ def test_decisions_feed_an_elo_as_soft_targets() -> None:
     model = VerdictAgreement()
     guard = guard_of(pairs, model.prepare(pairs), model, seed=0)
     found = fast_audit(pairs, model)
-    table = battle_table(pairs, pd.DataFrame({"trust": found.scores}), guard)
+    table = battle_table(pairs, pd.DataFrame({"trust": found.scores}), guard, model)
     battles = read_battles(table)
     # The gap that Soft-Elo takes is the log odds that people prefer a; they end at .001 and .999.
     prob = table["prob_a"].clip(0.001, 0.999)
@@ -217,6 +217,31 @@ def test_decisions_feed_an_elo_as_soft_targets() -> None:
     assert ((shown["lower"] < truth) & (truth < shown["upper"])).all()
 
 
+def test_battles_of_a_log_with_ties_hold_every_vote() -> None:
+    made = simulate_pairs(seed=3, verbosity=-2.5, dimensions=2, strengths=STRENGTHS).pairs
+    log = made.frame.drop(columns=["gap", "flip"]).assign(embedding_a=list(made.a), embedding_b=list(made.b))
+    voted = log.index[log["human_prefers"].notna()]
+    log.loc[voted[:40], "human_prefers"] = "tie"
+    log.loc[voted[30:60], "judge_prefers"] = "tie"
+    log.loc[voted[60:65], "judge_prefers"] = None
+    answer = audit(log, engine="laplace", draws=100)
+    battles = answer.checks["battles"]
+    votes = battles.set_index("item")["human"].dropna()
+    pd.testing.assert_series_equal(
+        votes.sort_index(), log.set_index("item")["human_prefers"].dropna().sort_index(), check_names=False
+    )
+    prob = battles.set_index("item")["prob_a"].reindex(log["item"])
+    by_rows = prob.to_numpy()[voted]
+    assert (by_rows[30:60] == 0.5).all()
+    assert np.isnan(by_rows[60:65]).all()
+    assert ((by_rows[:30] > 0) & (by_rows[:30] < 1)).all()
+    assert len(set(by_rows[:30])) > 25
+    assert len(read_battles(battles)) == len(log)
+    (said,) = (text for text in answer.warnings if text.startswith("the table battles, for elo,"))
+    assert "has 65 pairs more than the audit" in said
+    assert f"{len(voted)} votes of people, 40 of them ties" in said
+
+
 def test_battles_of_one_question_stay_together() -> None:
     pairs = simulate_pairs(seed=3, dimensions=2, strengths=STRENGTHS).pairs
     question = pd.Series(np.arange(len(pairs)) // 4).astype(str)
@@ -224,7 +249,7 @@ def test_battles_of_one_question_stay_together() -> None:
     model = VerdictAgreement()
     guard = guard_of(pairs, model.prepare(pairs), model, seed=0)
     trust = pd.DataFrame({"trust": fast_audit(pairs, model).scores})
-    (clusters,) = count_battles(read_battles(battle_table(pairs, trust, guard))).clusters
+    (clusters,) = count_battles(read_battles(battle_table(pairs, trust, guard, model))).clusters
     assert (clusters.column, clusters.count()) == ("prompt", question.nunique())
 
 

@@ -67,7 +67,7 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
         ``diagnostics``: effects, AUC, precision of flips; among ``checks`` the tables
         ``trust`` (one row a verdict), ``features``, ``held_out``, ``reliability``, ``share``, ``verified``,
         and where the models are named ``battles``, which `elo` takes as it is: ``prob_a`` is the soft target
-        of a pair.
+        of a pair, and pairs that people or the judge call a tie are in it, too.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _answer(
     compared, left_out = _compared(mine, guard, options) if known else (pd.DataFrame(), [_UNKNOWN])
     moved, not_moved = sensitivity_tables(mine, options)
     trust = trust_table(mine, fits, guard, found, transport, prob=options.prob)
-    battles = battle_table(mine, trust, guard)
+    battles = battle_table(mine, trust, guard, model)
     checks = {
         "trust": trust,
         **({"battles": battles} if len(battles) else {}),
@@ -149,7 +149,7 @@ def _answer(
     )
     attacks, named = _attacks(whole, options), {one.model.label: one for one in fits}
     estimates = _estimates(mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options)
-    warnings = audit_warnings(mine, guard, diagnostics=diagnostics, checks=checks)
+    warnings = [*audit_warnings(mine, guard, diagnostics=diagnostics, checks=checks), *_of_battles(mine, battles)]
     return Comparison(
         question="audit",
         estimates=_with_further(estimates, mine, further, options),
@@ -179,6 +179,17 @@ def _answer(
             "label_source": whole.label_source,
         },
     )
+
+
+def _of_battles(pairs: Pairs, battles: pd.DataFrame) -> list[str]:
+    """What is said of battles that are no pairs of the audit."""
+    more = battles[~battles["item"].isin(pairs.frame["item"])]
+    votes, ties = int(battles["human"].notna().sum()), int((battles["human"] == "tie").sum())
+    text = (
+        f"the table battles, for elo, has {len(more)} pairs more than the audit, which people or the judge call a tie "
+        f"or the judge did not decide: {len(battles)} with {votes} votes of people, {ties} of them ties"
+    )
+    return [text] if len(more) else []
 
 
 _UNKNOWN = "only agreements were recorded: no method's flips can be checked, and nothing is flipped"

@@ -19,12 +19,12 @@ from bayesjudge.model import GivesTrust, lacks
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.studies.audit.guard import Guard, fast_audit, flippable
 from bayesjudge.studies.common.methods import believing
+from bayesjudge.tables import Pairs
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
     from bayesjudge.models.verdict_agreement import Features
     from bayesjudge.options import AuditOptions
-    from bayesjudge.tables import Pairs
 
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -92,23 +92,50 @@ def _trust(pairs: Pairs, fit: Fit, of: Presentations, *, prob: float) -> NDArray
     return np.where(of.side[:, None] > 0, rows, rows[:, [0, 2, 1]])
 
 
-def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard) -> pd.DataFrame:
+def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard, model: VerdictAgreement) -> pd.DataFrame:
     """Every pair of two named models as a battle, with a soft target for `bj.elo`.
 
     Returns: ``item, judge, model_a, model_b, prompt, human, prob_a``: which question the pair answers, what people said
         of the verified pairs, and P(people prefer a) of all, for verified pairs by a model fitted without them:
         `elo` learns from these how far the probabilities can be trusted, uses the others at that temperature, and takes
-        battles on one question together. No rows where no models are named.
+        battles on one question together. Pairs that the judge or people call a tie are last, ½ being a judge's tie.
+        No rows where no models are named.
     """
-    frame, agree = pairs.frame, guard.trust[:, 0].copy()
+    agree = guard.trust[:, 0].copy()
     if not pairs.verified.all():
         agree[~pairs.verified] = trust["trust"]
-    table = frame[["item", "judge", "model_a", "model_b"]].assign(
-        prompt=frame["question"], human=frame["human_prefers"], prob_a=np.where(pairs.prefers_a, agree, 1 - agree)
-    )
+    table = pd.concat([_battles(pairs, agree), *_undecided(pairs, model)], ignore_index=True)
     # Verdicts of one pair say the same of it.
     table = table[~table["item"].duplicated()]
     return table[table["model_a"].notna() & table["model_b"].notna()].reset_index(drop=True)
+
+
+def _battles(pairs: Pairs, agree: NDArray[np.float64]) -> pd.DataFrame:
+    frame = pairs.frame
+    return frame[["item", "judge", "model_a", "model_b"]].assign(
+        prompt=frame["question"], human=frame["human_prefers"], prob_a=np.where(pairs.prefers_a, agree, 1 - agree)
+    )
+
+
+def _undecided(pairs: Pairs, model: VerdictAgreement) -> list[pd.DataFrame]:
+    """Battles left out of the audit: verdicts on what people call a tie, then the judge's ties, then votes alone."""
+    left = pairs.undecided
+    if left is None or not len(left):
+        return []
+    judged = left.frame["judge_prefers"]
+    parts = [left.take(rows.to_numpy(dtype=bool)) for rows in (judged.isin(["a", "b"]), judged == "tie", judged.isna())]
+    agree = (_agreement(pairs, parts[0], model), np.full(len(parts[1]), 0.5), np.full(len(parts[2]), np.nan))
+    return [_battles(part, p) for part, p in zip(parts, agree, strict=True) if len(part)]
+
+
+def _agreement(pairs: Pairs, ties: Pairs, model: VerdictAgreement) -> NDArray[np.float64]:
+    """Trust in verdicts on what people call a tie, by the model of all others; NaN where only agreements are known."""
+    if not len(ties) or model.labels != "both":
+        return np.full(len(ties), np.nan)
+    hidden = ties.hide(np.ones(len(ties), dtype=bool))
+    arrays = [np.concatenate([getattr(pairs, name), getattr(hidden, name)]) for name in ("a", "b", "prompt")]
+    whole = Pairs(pd.concat([pairs.frame, hidden.frame], ignore_index=True), *arrays)
+    return fast_audit(whole, model, guarded=False).scores[-len(ties) :]
 
 
 def transported(pairs: Pairs, options: AuditOptions) -> tuple[Audit | None, list[str]]:
