@@ -14,7 +14,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.coding import UNKNOWN, shown
 from bayesjudge.tables.schema import grouped
-from bayesjudge.tables.words import OUTCOMES, TIES, code_outcome, is_nothing, read_number
+from bayesjudge.tables.words import OUTCOMES, TIES, UNREAD, code_outcome, is_nothing, read_number
 from bayesjudge.text import written
 
 #: Columns that say among what was chosen, and other names of each that are looked at where it is not there.
@@ -146,7 +146,10 @@ class _Reader:
         self.table, self.problems = table, list[Problem]()
         self.columns = {name: nothing if values is None else values for name, values in columns.items()}
         self.order, self.listed = (_lists(self.columns[name]) for name in ("order", "options"))
-        self.outcome = list(table.get("outcome", nothing))
+        listed = {label.casefold() for labels in (*self.order, *self.listed) for label in labels}
+        # As in comparisons of two, a reply that could not be read is missing.
+        said = table.get("outcome", nothing)
+        self.outcome = [None if _text(one).casefold() in UNREAD - listed else one for one in said]
         self.item = [_text(value) for value in table["item"]] if "item" in table else [""] * len(table)
 
     def read(self) -> Choices:

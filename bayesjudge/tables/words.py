@@ -37,6 +37,8 @@ _OUTCOME_WORDS = {
 }
 #: Words for a tie whatever the options are called: "c" is one of a and b alone.
 TIES = frozenset(word for word, code in _OUTCOME_WORDS.items() if code == 2) - {"c"} | {"0.5"}
+#: Words for no outcome.
+UNREAD = frozenset(word for word, code in _OUTCOME_WORDS.items() if code == MISSING)
 _DOUBTS = (
     "unsure, not sure, uncertain, undecided, undetermined, unclear, unknown, unlabeled, unlabelled, cannot tell, "
     "can't tell, cannot decide, can't decide, cannot say, can't say, don't know, not applicable, ?, ??, skip, skipped, "

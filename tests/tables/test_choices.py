@@ -66,6 +66,21 @@ def test_two_options_are_today_s_table_whatever_they_are_called() -> None:
     assert (kept.options, kept.warnings) == ({}, ())
 
 
+@pytest.mark.parametrize("word", ["error", "Invalid", "[[error]]"])
+def test_replies_that_could_not_be_read_are_missing_with_a_count(word: str) -> None:
+    common: dict[str, Any] = {"item": ["q"] * 4, "outcome": ["A", "D", word, "B"]}
+    for found, said in (
+        (trials(**common, order=ORDERS), "letters of slots"),
+        (trials(**common, options=["A,B,C,D"] * 4), ""),
+        (trials(**common, slot=[1, 2, 3, 4]), ""),
+    ):
+        assert (len(found), dict(found.dropped)) == (3, {"missing outcome": 1})
+        assert said in " ".join(found.warnings)
+    # An option may be called so.
+    named = trials(item=["q"], outcome=["error"], options=["error,fatal,fine"])
+    assert named.frame["outcome"].tolist() == ["error"]
+
+
 def test_without_an_order_options_and_slots_are_what_is_known() -> None:
     found = trials(item=["q"] * 3, outcome=["x", "z", "tie"], slot=[2, "C", None], truth=["z"] * 3)
     assert found.options == {"q": ("x", "z")}
