@@ -20,6 +20,7 @@ from bayesjudge.readers.recognition import FORMAT, complete_but_one
 from bayesjudge.readers.trials import SCORE_NAMES, TRIAL_NAMES, read_repeats
 from bayesjudge.readers.values import paths_in
 from bayesjudge.readers.verdicts import read_verdicts
+from bayesjudge.readers.wide import orders_apart
 from bayesjudge.tables import battle_rows, pair_rows, verdict_rows
 
 #: What the file to fill in is called.
@@ -332,7 +333,8 @@ def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
     further = any(FURTHER_ANSWERS in table.warnings for table in tables)
     lacks = "a second judgement of any item by one judge" + (f"; {FURTHER_ANSWERS}" if further else "")
     why = f"{again or 'no'} items judged more than once"
-    return _Asked(tables=tables, why=why, lacks="" if again else lacks)
+    apart = "" if again or parts[0].tool or choices.get("wide") else orders_apart(parts[0].frame)
+    return _Asked(tables=tables, why=why, lacks="" if again else lacks, options=apart and f" {apart}")
 
 
 def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Asked:

@@ -19,8 +19,9 @@ from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.sides import may_be_winners, pairs_as_items, verdict_among_columns, winners_named, yes_and_no
+from bayesjudge.readers.wide import Wide
 from bayesjudge.tables import Scores, Trials
-from bayesjudge.tables.choices import CHOICE_COLUMNS
+from bayesjudge.tables.choices import CHOICE_COLUMNS, other_letters
 from bayesjudge.tables.repeat_rows import Layout
 from bayesjudge.tables.scores import SCORES
 from bayesjudge.tables.trials import SINGLE, TRIALS
@@ -149,6 +150,9 @@ def read_repeats(
     reading = Reading(**choices)
     read = [judged_once(part) for part in read_parts(source, reading, taken=mapped)]
     parts = repeated(read, mapped=mapped)
+    if reading.wide is not None and Wide.parsed(reading.wide).verdicts:
+        # That is what the columns were said to hold, whatever others may be called.
+        mapped.setdefault("outcome", "verdict")
     if scores is not None:
         others = [to_scores(part) for part in read_parts(scores, taken=mapped)]
         first, second = _here(mapped, parts, others), _here(mapped, others, parts)
@@ -253,7 +257,9 @@ def _trials(
     items = read_items(beside, mapped, aliases=_REPEATED_ITEMS, names=TRIAL_NAMES)
     frame, named, warnings = _named(parts, mapped, TRIAL_ALIASES, TRIAL_NAMES, items)
     warnings += picked
-    if "slot" not in frame:
+    if "slot" in frame:
+        _require_chosen_slots(frame, named[0], columns or {})
+    else:
         frame, read = winners_named(frame, ["outcome"], [named[0].read_as.get("outcome", "outcome")])
         frame, worded = yes_and_no(frame, "outcome", named[0].read_as.get("outcome", "outcome"))
         frame, paired = pairs_as_items(frame, values=["outcome"])
@@ -271,6 +277,27 @@ def _trials(
     return replace(whole, dropped={**unread(parts), **trials.dropped})
 
 
+def _require_chosen_slots(frame: pd.DataFrame, part: Part, columns: Mapping[str, str]) -> None:
+    """Letters of a column slot that are not those of the outcomes may be places of the right option."""
+    if part.tool is not None or "slot" in columns or not (differ := other_letters(frame)).any():
+        return
+    outcome, row = part.read_as.get("outcome", "outcome"), int(differ.to_numpy().argmax())
+    said = " and ".join(repr(str(frame[name].iloc[row])) for name in ("outcome", "slot"))
+    raise UsageError(
+        f"columns {outcome!r} and 'slot' have different letters in {differ.sum()} of {len(differ)} rows, as {said}. If "
+        f"'slot' is the place of the right option, leave it out and give a column order (the options as shown, "
+        f"as in 'c,a,b'; A is then the first); if it is that of the chosen one, and {outcome!r} its name, type "
+        "--column slot=slot"
+    )
+
+
+def _named_as_item(part: Part, error: InputError) -> list[str]:
+    """The option that takes the column of responses for that of items, which is all that is lacking."""
+    theirs = part.read_as.get("response", "response")
+    alone = [problem.column for problem in error.problems] == ["item"] and "item" not in part.frame
+    return [f"--column {shlex.quote(f'item={theirs}')}"] if alone and means_any([theirs], ["response_id"]) else []
+
+
 def _scores(
     parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None, *, refuse: bool = False
 ) -> Scores:
@@ -284,7 +311,7 @@ def _scores(
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:
-        raise InputError(located(error.problems, named)) from error
+        raise InputError(located(error.problems, named), options=_named_as_item(named[0], error)) from error
     warnings += _of_what(frame, named, SCORES, SCORE_NAMES, assumed=scores.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + scores.warnings))
     return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))

@@ -26,7 +26,7 @@ from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.sides import as_shown_second
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary
-from bayesjudge.tables.words import ORDERS, code_numbers
+from bayesjudge.tables.words import ORDERS, code_numbers, code_outcome
 
 _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 #: Columns that say how a judge's verdicts are written, where a table has one judge a row already.
@@ -64,6 +64,11 @@ class Wide:
             )
         return cls(cells=found[1], names=found[2], columns=found[3] or "")
 
+    @property
+    def verdicts(self) -> bool:
+        """Whether the cells are verdicts."""
+        return self.cells != "score"
+
     def of(self, frame: pd.DataFrame, name: str, taken: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """The table with one row a cell, each row's place in the file as index, and what was taken."""
         columns, lost = listed_columns(list(map(str, frame.columns)), self.columns)
@@ -76,6 +81,25 @@ class Wide:
             raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
         note = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
         return unfolded(frame, columns, cells=self.cells, names=self.names), (note,)
+
+
+def orders_apart(frame: pd.DataFrame) -> str:
+    """The option for two columns of outcomes whose names end with the orders; empty where there are none.
+
+    Examples
+    --------
+    >>> orders_apart(pd.DataFrame({"winner": ["x"], "winner_ab": ["A"], "winner_ba": ["tie"], "note_ab": ["?"]}))
+    '--wide shown:order=winner_ab,winner_ba'
+    """
+    names = [name for name in map(str, frame.columns) if name.casefold().endswith("ab")]
+    pairs = [[name, other] for name in names for other in map(str, frame.columns) if _turned(name) == other.casefold()]
+    held = (code_outcome(pd.concat([frame[name] for name in pair])) for pair in pairs)
+    found = [pair for pair, codes in zip(pairs, held, strict=True) if (codes >= 0).any() and (codes >= MISSING).all()]
+    return f"--wide {shlex.quote(f'shown:order={",".join(found[0])}')}" if len(found) == 1 else ""
+
+
+def _turned(name: str) -> str:
+    return f"{name[:-2].casefold()}ba"
 
 
 def _both_orders(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -87,6 +87,26 @@ def among_options(table: pd.DataFrame) -> bool:
     return columns["slot"] is not None and bool((code_outcome(table["outcome"]) == UNKNOWN).any())
 
 
+def other_letters(table: pd.DataFrame) -> pd.Series[bool]:
+    """The rows whose outcome and slot are letters that differ, where nothing says in which order options were shown.
+
+    Examples
+    --------
+    >>> other_letters(pd.DataFrame({"outcome": ["A", "C", "x"], "slot": ["a", "B", "B"]})).tolist()
+    [False, True, False]
+    """
+    columns = _columns(table)
+    texts = [
+        [_text(value).casefold() for value in table.get(name, [None] * len(table))] for name in ("outcome", "slot")
+    ]
+    known = any(_lists(columns["order"]))
+    found = [
+        not known and one != other and bool(re.fullmatch("[a-z]{2}", one + other) and one and other)
+        for one, other in zip(*texts, strict=True)
+    ]
+    return pd.Series(found, index=table.index, dtype=bool)
+
+
 def _lists(values: pd.Series[Any] | None) -> list[Labels]:
     """The list that each value holds; empty where it holds none."""
     return [] if values is None else [_list(value) for value in values]

@@ -16,6 +16,7 @@ from format_fixtures import FIXTURES
 from typer.testing import CliRunner
 
 from bayesjudge.cli import app
+from bayesjudge.errors import InputError
 from bayesjudge.readers import read_repeats
 from bayesjudge.readers.inspection import inspect_source, inspection_schema
 
@@ -249,3 +250,17 @@ def test_a_tool_s_table_without_one_column_is_named(tmp_path: Path) -> None:
     assert f"{said[0].upper()}{said[1:]}." in CliRunner().invoke(app, ["elo", str(path)]).stderr
     path.write_text("question_id,model,verdict,language\nq1,x,1,en\nq2,y,0,en\n", encoding="utf-8")
     assert not [note for note in inspect_source(path).notes if "are there but" in note]
+
+
+def test_the_column_that_is_the_item_elsewhere_is_offered_for_repeated_scores() -> None:
+    frame = pd.DataFrame({"judge_name": "j", "response_id": ["x", "x", "y"], "clarity": [1, 2, 3], "nr": [1, 2, 1]})
+    found = inspect_source(frame, columns={"score": "clarity"})
+    assert found.identity == "column response_id"
+    command = "bayesjudge reliability FILE --column score=clarity --column item=response_id"
+    assert [one.split(" --column trial")[0] for one in found.questions["reliability"].commands] == [command]
+    with pytest.raises(InputError, match="'item'") as refused:
+        read_repeats(frame, columns={"score": "clarity"})
+    assert refused.value.options == ("--column item=response_id",)
+    with pytest.raises(InputError, match="'item'") as other:
+        read_repeats(frame.rename(columns={"response_id": "model"}), columns={"score": "clarity"})
+    assert not other.value.options

@@ -349,3 +349,42 @@ def test_a_column_for_each_order_names_what_stood_first() -> None:
     for wrong in ("shown:order=ab", "shown:model=ab,ba", "verdict:order=ab,ba"):
         with pytest.raises(UsageError, match="shown:order="):
             read_battles(frame, wide=wrong)
+
+
+def test_columns_of_both_orders_are_offered_and_are_the_outcome_next_to_a_winner_over_both() -> None:
+    frame = pd.DataFrame(
+        {
+            "question_id": ["q", "r"],
+            "model_a": "x",
+            "model_b": "y",
+            "judge_id": "j",
+            "winner": ["x", "tie"],
+            "winner_ab": ["A", "B"],
+            "winner_ba": ["B", "B"],
+        }
+    )
+    command = "bayesjudge reliability FILE --wide shown:order=winner_ab,winner_ba"
+    assert inspect_source(frame).questions["reliability"].commands == [command]
+    trials, _ = read_repeats(frame, wide="shown:order=winner_ab,winner_ba")
+    assert trials is not None
+    by_order = trials.frame.sort_values(["item", "order"])
+    assert by_order["outcome"].tolist() == ["a", "a", "b", "a"]
+    for other in (frame.assign(winner_ba="see text"), frame.rename(columns={"winner_ba": "loser_ba"})):
+        assert inspect_source(other).questions["reliability"].commands == []
+
+
+def test_a_slot_of_other_letters_than_the_outcomes_is_asked_about() -> None:
+    frame = pd.DataFrame({"item": ["q", "q"], "judge": "j", "trial": [1, 2], "outcome": ["A", "D"], "slot": ["A", "B"]})
+    with pytest.raises(
+        UsageError, match=r"'outcome' and 'slot' have different letters in 1 of 2 .* column order .*slot=slot"
+    ):
+        read_repeats(frame)
+    for known, columns in (
+        (frame, {"slot": "slot"}),
+        (frame.assign(slot=["A", "D"]), None),
+        (frame.assign(slot=[1, 2]), None),
+        (frame.assign(order=["A,B,D", "A,D,B"]), None),
+    ):
+        trials, _ = read_repeats(known, columns=columns)
+        assert trials is not None
+        assert len(trials) == 2
