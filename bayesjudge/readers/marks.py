@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.column_kinds import is_human
-from bayesjudge.readers.column_names import VOTERS, columns_of, listed_columns, named_like
+from bayesjudge.readers.column_names import VERDICT_ALIASES, VOTERS, columns_of, listed_columns, named_like
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.single import labels_meaning_yes
-from bayesjudge.readers.values import as_words
+from bayesjudge.readers.values import as_words, listing
 from bayesjudge.readers.wide import unfolded
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.columns import require_unique
@@ -67,6 +69,48 @@ def _require_one_meaning(columns: Sequence[str], said: str) -> None:
         f"--label {said!r}: which values mean yes is stated once, after the last column, for all of them: "
         f"--label {shlex.quote(once)}; columns that differ in it must be written as 0 and 1 first"
     )
+
+
+def people_in_lists(
+    parts: list[Part], reading: Reading, columns: Mapping[str, str]
+) -> tuple[list[Part], Reading, dict[str, str], tuple[str, ...]]:
+    """Plain tables with a column a person in place of one of labels that holds lists, and what says so of them.
+
+    Examples
+    --------
+    >>> part = Part(name="x", frame=pd.DataFrame({"item": [1, 2], "human_labels": [[1, 0], [1]]}))
+    >>> parts, reading, _, said = people_in_lists([part], Reading(), {})
+    >>> list(parts[0].frame), reading.label, said[0]
+    (['item', 'human_labels.1', 'human_labels.2'], 'human_labels.1,human_labels.2', "lists in 'human_labels' were ...")
+    """
+    named = reading.label_criterion[0] or columns.get("label")
+    found = {name for part in parts for name in [named] if name in part.frame} if named else _labels_of(parts)
+    if len(found) != 1 or any(part.tool or not part.frame.columns.is_unique for part in parts):
+        return parts, reading, dict(columns), ()
+    (name,) = found
+    lists = [[listing(cell) for cell in part.frame[name]] if name in part.frame else [] for part in parts]
+    most = max((len(one) for cells in lists for one in cells), default=0)
+    filled = sum(int(part.frame[name].notna().sum()) for part in parts if name in part.frame)
+    if most < 2 or filled > sum(len(one) > 0 for cells in lists for one in cells):
+        return parts, reading, dict(columns), ()
+    people = [f"{name}.{place + 1}" for place in range(most)]
+    made = [
+        replace(part, frame=_apart(part.frame.drop(columns=[name]), cells, people)) if cells else part
+        for part, cells in zip(parts, lists, strict=True)
+    ]
+    said = f"lists in {name!r} were read as the labels of up to {most} people, by their places"
+    label = ",".join(people) + (reading.label or "").removeprefix(name)
+    return made, replace(reading, label=label), {ours: one for ours, one in columns.items() if ours != "label"}, (said,)
+
+
+def _labels_of(parts: Iterable[Part]) -> set[str]:
+    names = ["label", *VERDICT_ALIASES["label"][0], *VERDICT_ALIASES["label"][1]]
+    return {name for part in parts for name in columns_of(part.frame, names)}
+
+
+def _apart(frame: pd.DataFrame, lists: Sequence[Sequence[Any]], people: Sequence[str]) -> pd.DataFrame:
+    columns = zip(people, itertools.zip_longest(*lists), strict=True)
+    return frame.assign(**{who: np.array([*cells, None], dtype=object)[:-1] for who, cells in columns})
 
 
 def one_vote_a_row(part: Part, columns: Mapping[str, str], name: str) -> tuple[Part, dict[str, str]]:

@@ -116,6 +116,9 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Mapping[st
             "give a path, or a pandas, Polars, pyarrow or Ibis table"
         )
     named = [*taken.values(), *filter(None, (reading.criterion[0], reading.label_criterion[0]))]
+    named += [Wide.parsed(reading.wide).columns] if reading.wide else []
+    named += [one.column for one in conditions(reading.where)]
+    named += [name for value in reading.put.values() for name in _IN_BRACES.findall(value)]
     reached = [part if part.tool else replace(part, frame=with_paths(part.frame, named)) for part in parts]
     parts = [_unfolded(_put(part, reading), reading, taken) for part in reached]
     kept = keep_where([(part.name, part.frame) for part in parts], reading.where)

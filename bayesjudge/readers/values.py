@@ -7,6 +7,7 @@ import json
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
@@ -72,14 +73,23 @@ def _decoded(value: str) -> Any:
 def with_paths(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """The table with a column for each name that is a path into objects of a column: ``metadata.model``.
 
+    names: Also lists of them, with commas, and patterns: ``human.*``.
+
     Examples
     --------
-    >>> frame = pd.DataFrame({"id": [1], "metadata": [{"model": "x"}]})
-    >>> with_paths(frame, ["metadata.model", "id"])["metadata.model"].tolist()
+    >>> frame = pd.DataFrame({"id": [1], "metadata": [{"model": "x", "run": 2}]})
+    >>> with_paths(frame, ["metadata.model,id"])["metadata.model"].tolist()
     ['x']
+    >>> list(with_paths(frame, ["metadata.*"]))
+    ['id', 'metadata', 'metadata.model', 'metadata.run']
     """
     found = {}
-    for name in (name for name in names if "." in name and name not in frame):
+    wanted = [one for name in names if "." in name for one in (name, *map(str.strip, name.split(",")))]
+    patterns = [one for one in wanted if "*" in one]
+    wanted += [
+        path for path in (paths_in(frame) if patterns else ()) if any(fnmatchcase(path, one) for one in patterns)
+    ]
+    for name in (name for name in dict.fromkeys(wanted) if "." in name and name not in frame):
         head, _, path = name.partition(".")
         if head in frame and isinstance(frame[head], pd.Series):
             # A key may have dots of its own: ``metadata.hhem-2.1``.
@@ -133,8 +143,10 @@ def paths_in(frame: pd.DataFrame) -> list[str]:
     found: list[str] = []
     for name in map(str, frame.columns):
         column = frame[name]
-        first = next(iter(column.dropna()), None) if isinstance(column, pd.Series) else None
-        found += [f"{name}.{path}" for path in _leaves(first)] if isinstance(first, Mapping) and first else [name]
+        cells = column.dropna() if isinstance(column, pd.Series) and column.dtype == object else ()
+        # A record may lack keys that others have.
+        paths = dict.fromkeys(path for cell in cells if isinstance(cell, Mapping) for path in _leaves(cell))
+        found += [f"{name}.{path}" for path in paths] or [name]
     return found
 
 

@@ -16,7 +16,7 @@ from bayesjudge.readers.conflicts import choose_one, repeats_of_what, several_an
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.format import NO_JUDGES
 from bayesjudge.readers.items import Items, labels_together, of_log, read_items, with_items
-from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart
+from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart, people_in_lists
 from bayesjudge.readers.meaning import only_decisions, values_among, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
@@ -99,7 +99,9 @@ def read_verdicts(
     elsewhere = gold is not None and label_columns(gold.came_with, "the labels file", reading)
     mine = replace(reading, label=None) if elsewhere else reading
     parts = read_parts(source, reading, taken=columns)
-    warnings += values_said(parts, mine, columns, options=("verdict", "label"))
+    apart = people_in_lists(parts, mine, columns or {}) if gold is None else (parts, mine, columns, ())
+    parts, mine, columns, said = apart
+    warnings += said + values_said(parts, mine, columns, options=("verdict", "label"))
     parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
     named, marks, noted, among = [], [], [], lru_cache(partial(values_among, parts))
     for part in parts:

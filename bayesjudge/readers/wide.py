@@ -83,6 +83,40 @@ class Wide:
         return unfolded(frame, columns, cells=self.cells, names=self.names), (note,)
 
 
+def judges_in_objects(frame: pd.DataFrame) -> list[str]:
+    """The options for a column of objects with what each judge said, next to one of what each person did.
+
+    Examples
+    --------
+    >>> said = {"human": [{"p": "yes", "q": "no"}] * 2, "judges": [{"x": "no"}, {"x": "yes", "y": "no"}]}
+    >>> judges_in_objects(pd.DataFrame({"item": [1, 2], **said}))
+    ["--wide 'verdict:judge=judges.*' --label 'human.*'"]
+    """
+    words = {name: found for name in map(str, frame.columns) if (found := _words_in_objects(frame[name]))}
+    people = [name for name in words if is_of_people(name)]
+    judges = [one for one in words if len(people) == 1 and one not in people and len(words[one] & words[people[0]]) > 1]
+    if len(judges) != 1:
+        return []
+    wide = f"--wide {shlex.quote(f'verdict:judge={judges[0]}.*')}"
+    every = pd.Series(sorted(words[people[0]] | words[judges[0]]), dtype=object)
+    codes = code_binary(every)
+    # Of words that are neither yes nor no, those that mean yes are to be named.
+    yes = [f"={word}" for word in every[codes == 1]] or [f"={word}" for word in every]
+    means = [""] if (codes >= MISSING).all() else yes[:MOST_NAMED]
+    labels = [f"--label {shlex.quote(f'{people[0]}.*{one}')}" for one in means]
+    said = [one and f" --verdict {shlex.quote(f'verdict{one}')}" for one in means]
+    return [f"{wide} {label}{verdict}" for label, verdict in zip(labels, said, strict=True)]
+
+
+def _words_in_objects(column: pd.Series[Any] | pd.DataFrame) -> set[str]:
+    """The few words, or 0 and 1, that objects hold; none of another column."""
+    cells = column.dropna() if isinstance(column, pd.Series) else ()
+    if not len(cells) or not all(isinstance(cell, dict) for cell in cells):
+        return set()
+    words = set(as_words(pd.Series([value for cell in cells for value in cell.values()], dtype=object))) - {""}
+    return words if len(words) <= MOST_NAMED else set()
+
+
 def orders_apart(frame: pd.DataFrame) -> str:
     """The option for two columns of outcomes whose names end with the orders; empty where there are none.
 
@@ -188,6 +222,8 @@ def looks_wide(
     frame: pd.DataFrame, name: str, problems: Sequence[Problem], *, taken: Collection[str] = ()
 ) -> InputError | None:
     """The problems of a table without a column of verdicts but one or several that hold some; None for others."""
+    if "verdict" not in frame and (offered := judges_in_objects(frame)):
+        return InputError(problems, options=offered)
     rest = [problem for problem in problems if problem.column not in {"model", "verdict"}]
     cells = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
     columns = list(map(str, frame.columns))

@@ -131,8 +131,8 @@ class Pairs:
         }
         read = check_embeddings(given, rows=len(frame))
         nothing = np.zeros((len(frame), 0), dtype=KEPT)
-        arrays = [read.get(name, nothing) for name in ("response a", "response b", "prompts")]
-        found, undecided = (cls(table, *(array[rows] for array in arrays)) for table, rows in (decided, others))
+        first, second, asked = (read.get(name, nothing) for name in ("response a", "response b", "prompts"))
+        found, undecided = (cls(table, first[at], second[at], asked[at]) for table, at in (decided, others))
         return replace(
             found,
             dropped=dropped,

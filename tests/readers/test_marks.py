@@ -497,3 +497,47 @@ def test_what_means_yes_is_said_once_for_all_people(said: str, once: str) -> Non
     with pytest.raises(UsageError) as raised:
         read_verdicts(log, label=said)
     assert f"stated once, after the last column, for all of them: --label {once!r}; columns" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("lists", "said"),
+    [
+        ([[1, 0, 1], [0, 0], None, [0, 1, 0]], {}),
+        (["[1, 0, 1]", "[0, 0]", None, "[0, 1, 0]"], {}),
+        ([["Y", "P", "Y"], ["N", "P"], None, ["N", "Y", "P"]], {"label": "human_labels=Y"}),
+    ],
+)
+def test_lists_of_labels_are_several_peoples(lists: list[Any], said: dict[str, Any]) -> None:
+    frame = pd.DataFrame({"item": [1, 2, 3, 4], "model": "m", "verdict": [1, 0, 1, 1], "human_labels": lists})
+    table = read_verdicts(frame, **said)
+    assert _labels(table.frame) == [1, 0, None, 0]
+    assert table.annotations is not None
+    assert len(table.annotations) == 8
+    assert "lists in 'human_labels' were read as the labels of up to 3 people, by their places" in table.warnings
+    renamed = frame.rename(columns={"human_labels": "votes"})
+    mapped = {**said, "label": "votes=Y"} if said else {"columns": {"label": "votes"}}
+    assert _labels(read_verdicts(renamed, **mapped).frame) == [1, 0, None, 0]
+
+
+def test_judges_and_people_in_objects_are_offered_and_reached_by_dotted_names() -> None:
+    frame = pd.DataFrame(
+        {
+            "item_id": [1, 2],
+            "model": "m",
+            "human": [{"p": "Yes", "q": "Yes"}, {"p": "Partly", "q": "No", "r": "Yes"}],
+            "judges": [{"x": "Yes", "gpt-4.1": "Partly"}, {"x": "No", "gpt-4.1": "Yes"}],
+        }
+    )
+    options = "--wide 'verdict:judge=judges.*' --label 'human.*=Yes' --verdict verdict=Yes"
+    assert inspect_source(frame).questions["accuracy"].commands == [f"bayesjudge accuracy FILE {options}"]
+    for judges, people in (("judges.*", "human.*"), ("judges.x, judges.gpt-4.1", "human.p,human.q,human.r")):
+        table = read_verdicts(frame, wide=f"verdict:judge={judges}", label=f"{people}=Yes", verdict="verdict=Yes")
+        assert table.frame[["judge", "item", "verdict"]].to_numpy().tolist() == [
+            ["judges.x", "1", 1],
+            ["judges.x", "2", 0],
+            ["judges.gpt-4.1", "1", 0],
+            ["judges.gpt-4.1", "2", 1],
+        ]
+        assert _labels(table.frame) == [1, 0, 1, 0]
+        assert table.annotations is not None
+        assert set(table.annotations["annotator"]) == {"human.p", "human.q", "human.r"}

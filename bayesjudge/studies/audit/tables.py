@@ -133,8 +133,8 @@ def _agreement(pairs: Pairs, ties: Pairs, model: VerdictAgreement) -> NDArray[np
     if not len(ties) or model.labels != "both":
         return np.full(len(ties), np.nan)
     hidden = ties.hide(np.ones(len(ties), dtype=bool))
-    arrays = [np.concatenate([getattr(pairs, name), getattr(hidden, name)]) for name in ("a", "b", "prompt")]
-    whole = Pairs(pd.concat([pairs.frame, hidden.frame], ignore_index=True), *arrays)
+    a, b, prompt = (np.concatenate([getattr(one, name) for one in (pairs, hidden)]) for name in ("a", "b", "prompt"))
+    whole = Pairs(pd.concat([pairs.frame, hidden.frame], ignore_index=True), a, b, prompt)
     return fast_audit(whole, model, guarded=False).scores[-len(ties) :]
 
 
