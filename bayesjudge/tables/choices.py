@@ -92,7 +92,7 @@ def other_letters(table: pd.DataFrame) -> pd.Series[bool]:
 
     Examples
     --------
-    >>> other_letters(pd.DataFrame({"outcome": ["A", "C", "x"], "slot": ["a", "B", "B"]})).tolist()
+    >>> other_letters(pd.DataFrame({"outcome": ["A", "C", "two"], "slot": ["a", "B", "B"]})).tolist()
     [False, True, False]
     """
     columns = _columns(table)
