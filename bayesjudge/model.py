@@ -341,20 +341,20 @@ def latent_sites(model: object) -> tuple[str, ...]:
 class Distinct:
     """Units (items) that are independent given what they share, equal ones once.
 
-    sites: Their own effects, each real with an entry a unit; further axes have length 1.
+    site: Their own effect, real with an entry a unit.
     data: Of the distinct units alone. The last axis of whatever concerns units is theirs; the array ``copies`` says how
         many of each there are.
     which: The distinct unit that each unit is, (units,).
     """
 
-    sites: tuple[str, ...]
+    site: str
     data: Data
     which: NDArray[np.int64]
 
 
 @runtime_checkable
 class HasUnits(Protocol):
-    """A model whose units' effects an engine may integrate out, and draw given the rest."""
+    """A model whose units' own effect an engine may integrate out, and draw given the rest."""
 
     def distinct(self, data: Data) -> Distinct | None:
         """The units; None where these data make them depend on each other."""

@@ -66,7 +66,7 @@ def _twice(rows: Sequence[int]) -> Problem:
 
 
 def labels_together(tables: Sequence[Items]) -> Items:
-    """The rows of several tables of labels; marks of those that name nobody are a person's."""
+    """The rows of several tables of labels; marks in those without a column of annotators are a person's."""
     if problems := [
         problem for one in tables for problem in require_columns(one.frame.columns, ("item", "label"), where=one.name)
     ]:

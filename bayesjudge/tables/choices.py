@@ -95,14 +95,12 @@ def other_letters(table: pd.DataFrame) -> pd.Series[bool]:
     >>> other_letters(pd.DataFrame({"outcome": ["A", "C", "two"], "slot": ["a", "B", "B"]})).tolist()
     [False, True, False]
     """
-    columns = _columns(table)
-    texts = [
-        [_text(value).casefold() for value in table.get(name, [None] * len(table))] for name in ("outcome", "slot")
-    ]
-    known = any(_lists(columns["order"]))
+    nothing = [None] * len(table)
+    known = any(_lists(_columns(table)["order"]))
+    chosen, slots = ([_text(value).casefold() for value in table.get(name, nothing)] for name in ("outcome", "slot"))
     found = [
-        not known and one != other and bool(re.fullmatch("[a-z]{2}", one + other) and one and other)
-        for one, other in zip(*texts, strict=True)
+        not known and one != other and all(re.fullmatch("[a-z]", letter) for letter in (one, other))
+        for one, other in zip(chosen, slots, strict=True)
     ]
     return pd.Series(found, index=table.index, dtype=bool)
 

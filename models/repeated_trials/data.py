@@ -100,14 +100,13 @@ def prepare(counts: TrialCounts, formulas: Sequence[Formula] = ()) -> Data:
 
 
 def distinct(data: Data) -> Distinct | None:
-    """The items, each kind once; None where judges or prompts share them, or formulas distinguish them.
+    """The items, each kind once; None where judges or prompts share them, formulas distinguish them, or some tie.
 
     Items of a kind have equal counts in equal cells. Kinds are filled up to a multiple of eight with copies of none, so
     that logs of one design share a program.
     """
-    # With ties the units of what categories and prompts share depend on every item's readiness to tie.
-    scored = data.size("category") > 1 or data.size("prompt") > 1
-    if data.facts["crossed"] or "changes" in data.facts or (data.facts["ties"] and scored):
+    # With ties items have two effects: of 400 items a lattice of both took 352 CPU s, sampling them 25.
+    if data.facts["crossed"] or "changes" in data.facts or data.facts["ties"]:
         return None
     own = {name: axes.index("item") for name, axes in data.dims.items() if "item" in axes}
     cells = [name for name, axes in data.dims.items() if axes[0] == "cell" and name != "item"]
@@ -125,7 +124,7 @@ def distinct(data: Data) -> Distinct | None:
     arrays |= {"item": np.tile(np.arange(len(kinds)), slots), "copies": np.pad(copies, (0, len(kinds) - len(first)))}
     coords = {"item": tuple(range(len(kinds))), "cell": tuple(range(slots * len(kinds)))}
     return Distinct(
-        sites=("item_preference", *(("tie_effect",) if data.facts["ties"] else ())),
+        site="item_preference",
         data=replace(
             data,
             arrays={**data.arrays, **arrays},

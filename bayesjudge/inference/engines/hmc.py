@@ -54,9 +54,9 @@ DIVERGENT = 1000.0
 #: all, and the target acceptance, at least. What is left is a curved ridge (spread of items, correlation of trials): of
 #: 3,000 items the curvature changes tenfold along it, and some runs at .9 diverged and were made again at .99.
 MOST_ERROR, RIDGE = 0.1, 0.95
-#: Observations at nodes past which a gradient takes longer than sampling the effects: of ties, which give items two
-#: effects, some 20 kinds of items in both orders.
-MOST_CELLS = 50_000
+#: Observations of distinct units, each at all nodes, past which effects are sampled: a gradient takes as long as of so
+#: many observations.
+MOST_CELLS = 5_000
 #: A lot that no trajectory is accepted by.
 _NEVER = 2.0
 #: Random numbers of each data set. The lengths of trajectories, which all share, are drawn from the first.
@@ -104,7 +104,7 @@ def run_integrated(job: Job, options: Hmc) -> Drawn | None:
     options = replace(options, target_accept=max(options.target_accept, RIDGE))
     drawn = with_care(options, shared, lambda engine, seed, report: run_alone(shared, engine, seed, report))
     flat, error = completed(posterior, job.target, (drawn.flat, drawn.stats["lp"]), shared.arrays, stream(job.key, 1))
-    facts = {"integrated": list(distinct.sites), "integration_error": error}
+    facts = {"integrated": distinct.site, "integration_error": error}
     return Drawn(flat, drawn.stats, {**drawn.facts, **facts}) if error <= MOST_ERROR else None
 
 
