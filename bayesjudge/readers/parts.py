@@ -344,13 +344,15 @@ def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 def located(problems: Sequence[Problem], parts: Sequence[Part]) -> list[Problem]:
     """The problems of files under our names with each one's own row numbers and names of columns."""
-    if len(parts) == 1:
-        return [_in_file(problem, problem.rows, parts[0]) for problem in problems]
     ends = np.cumsum([len(part.frame) for part in parts])
     located = []
     for problem in problems:
-        if problem.column.startswith("labels.") or not problem.rows:
+        # Rows of a table of labels are its own: no choice of the log's rows is about them.
+        if problem.column.startswith("labels."):
             located.append(problem)
+            continue
+        if len(parts) == 1 or not problem.rows:
+            located.append(_in_file(problem, problem.rows, parts[0]) if len(parts) == 1 else problem)
             continue
         rows = np.asarray(problem.rows)
         place = np.searchsorted(ends, rows, side="left")
