@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,10 +90,24 @@ def labels_together(tables: Sequence[Items]) -> Items:
 
 
 def of_log(frame: pd.DataFrame, columns: Mapping[str, str] | None, *others: Items | None) -> dict[str, str]:
-    """The part of a mapping that is not about columns of other files alone."""
+    """The part of a mapping that is not about columns of other files alone.
+
+    Where both have a column, people's names are about the other file's if the log's has one of our other names.
+
+    Examples
+    --------
+    >>> log, gold = (pd.DataFrame(columns=["id", "by", "mark"]) for _ in range(2))
+    >>> columns = {"item": "id", "verdict": "mark", "label": "mark", "annotator": "by"}
+    >>> of_log(log, columns, Items(frame=gold, came_with=frozenset(gold), notes=(), source=()))
+    {'item': 'id', 'verdict': 'mark'}
+    """
     elsewhere = {name for other in others if other is not None for name in other.came_with}
+    taken = Counter((columns or {}).values())
+    theirs = {"annotator", *(["label"] if taken[(columns or {}).get("label", "")] > 1 else [])}
     return {
-        name: column for name, column in (columns or {}).items() if column in frame.columns or column not in elsewhere
+        name: column
+        for name, column in (columns or {}).items()
+        if column not in elsewhere or (column in frame.columns and name not in theirs)
     }
 
 

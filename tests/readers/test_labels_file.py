@@ -15,3 +15,13 @@ def test_a_message_has_the_labels_files_own_rows_where_rows_of_the_log_are_chose
     gold = pd.DataFrame({"item": [1, 1, 1, 2, 2], "label": ["1", "1", "1", "1", "maybe"]})
     with pytest.raises(InputError, match=r"column 'labels.label', row 5: found 'maybe'"):
         read_verdicts(LOG, labels=gold, where="criterion=kind")
+
+
+def test_a_column_that_both_files_have_may_be_the_judges_in_one_and_peoples_in_the_other() -> None:
+    log = pd.DataFrame({"id": [1, 2], "by": ["gpt", "gpt"], "mark": [1, 0]})
+    gold = pd.DataFrame({"id": [1, 1, 1, 2], "by": ["p", "q", "r", "p"], "mark": [1, 0, 0, 1]})
+    columns = {"item": "id", "judge": "by", "verdict": "mark", "label": "mark", "annotator": "by"}
+    table = read_verdicts(log, labels=gold, columns=columns)
+    assert table.frame[["judge", "verdict", "label"]].to_numpy().tolist() == [["gpt", 1, 0], ["gpt", 0, 1]]
+    assert table.annotations is not None
+    assert table.annotations["annotator"].tolist() == ["p", "q", "r", "p"]
