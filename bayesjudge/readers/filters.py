@@ -109,6 +109,34 @@ def keep_where(parts: Iterable[tuple[str, pd.DataFrame]], where: Where) -> list[
     return found
 
 
+def keep_alike(
+    parts: Sequence[tuple[str, pd.DataFrame]], where: Where, said: Callable[[str], bool]
+) -> tuple[list[pd.DataFrame], tuple[str, ...]]:
+    """The rows of a second file that a log's conditions choose, where they are about a column that both have.
+
+    Bounds are left to the log, and so is a value that the second file lacks: there the column means something else.
+
+    said: Whether a column holds what somebody says, by which no label is chosen.
+
+    Examples
+    --------
+    >>> gold = pd.DataFrame({"item": ["x", "x"], "criterion": ["safe", "kind"], "label": [1, 0]})
+    >>> rows, notes = keep_alike([("gold.csv", gold)], "criterion=safe", lambda name: name == "label")
+    >>> rows[0]["label"].tolist(), notes[0]
+    ([1], '--where criterion = safe chooses rows of the labels, too: 1 of 2 in gold.csv')
+    """
+    found, notes = [frame for _, frame in parts], []
+    for one in conditions(where):
+        if one.sign in _ORDERED or said(one.column) or not all(one.column in frame for frame in found):
+            continue
+        held = [one.holds(_column(frame, one.column, name)) for (name, _), frame in zip(parts, found, strict=True)]
+        kept, rows = sum(int(rows.sum()) for rows in held), sum(map(len, held))
+        if 0 < kept < rows:
+            found = [_numbered(frame)[rows] for frame, rows in zip(found, held, strict=True)]
+            notes.append(f"--where {one} chooses rows of the labels, too: {kept} of {rows} in {parts[0][0]}")
+    return found, tuple(notes)
+
+
 def _column(frame: pd.DataFrame, column: str, name: str) -> pd.Series[Any]:
     if column not in frame:
         near = near_names(column, map(str, frame.columns))

@@ -122,7 +122,7 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Mapping[st
     reached = [part if part.tool else replace(part, frame=with_paths(part.frame, named)) for part in parts]
     parts = [_unfolded(_put(part, reading), reading, taken) for part in reached]
     kept = keep_where([(part.name, part.frame) for part in parts], reading.where)
-    return [_chosen(part, frame) for part, (_, frame) in zip(parts, kept, strict=True)]
+    return [with_rows(part, frame) for part, (_, frame) in zip(parts, kept, strict=True)]
 
 
 def _unfolded(part: Part, reading: Reading, taken: Mapping[str, str]) -> Part:
@@ -135,7 +135,8 @@ def _unfolded(part: Part, reading: Reading, taken: Mapping[str, str]) -> Part:
     return replace(part, frame=frame, notes=(*part.notes, *notes))
 
 
-def _chosen(part: Part, frame: pd.DataFrame) -> Part:
+def with_rows(part: Part, frame: pd.DataFrame) -> Part:
+    """The part with some of its rows; how many were left out stands with its file."""
     lost = len(part.frame) - len(frame)
     origin = {**part.origin, "left_out_by_where": lost} if lost and part.origin else part.origin
     return replace(part, frame=frame, origin=origin)
@@ -342,14 +343,17 @@ def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(total)
 
 
-def located(problems: Sequence[Problem], parts: Sequence[Part]) -> list[Problem]:
-    """The problems of files under our names with each one's own row numbers and names of columns."""
+def located(problems: Sequence[Problem], parts: Sequence[Part], labels: pd.DataFrame | None = None) -> list[Problem]:
+    """The problems of files under our names with each one's own row numbers and names of columns.
+
+    labels: The rows of a second file, of which the log's conditions may have chosen some.
+    """
     ends = np.cumsum([len(part.frame) for part in parts])
     located = []
     for problem in problems:
         # Rows of a table of labels are its own: no choice of the log's rows is about them.
         if problem.column.startswith("labels."):
-            located.append(problem)
+            located.append(problem if labels is None else replace(problem, rows=_places(problem.rows, labels)))
             continue
         if len(parts) == 1 or not problem.rows:
             located.append(_in_file(problem, problem.rows, parts[0]) if len(parts) == 1 else problem)
@@ -371,8 +375,12 @@ def located(problems: Sequence[Problem], parts: Sequence[Part]) -> list[Problem]
 
 def _in_file(problem: Problem, rows: Any, part: Part) -> Problem:
     """By row numbers of the file, of which only some rows may be chosen or a record may give several."""
+    places = _places(rows, part.frame)
+    return replace(problem, rows=places, theirs=part.read_as.get(problem.column, "") if places else "")
+
+
+def _places(rows: Any, frame: pd.DataFrame) -> tuple[int, ...]:
     places = np.asarray(rows, dtype=np.int64)
-    if part.frame.index.name == ROW and len(places):
-        places = part.frame.index.to_numpy(np.int64)[places - 1] + 1
-    theirs = part.read_as.get(problem.column, "") if len(places) else ""
-    return replace(problem, rows=tuple(dict.fromkeys(places.tolist())), theirs=theirs)
+    if frame.index.name == ROW and len(places):
+        places = frame.index.to_numpy(np.int64)[places - 1] + 1
+    return tuple(dict.fromkeys(places.tolist()))

@@ -11,14 +11,22 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, Aliases, reference_answers
+from bayesjudge.readers.column_names import (
+    GOLD_ALIASES,
+    ITEM_ALIASES,
+    VERDICT_ALIASES,
+    Aliases,
+    means_any,
+    reference_answers,
+)
 from bayesjudge.readers.conflicts import choose_one, repeats_of_what, several_answers
 from bayesjudge.readers.criteria import first_words, unread_scores
+from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
 from bayesjudge.readers.items import Items, labels_together, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart, people_in_lists
 from bayesjudge.readers.meaning import only_decisions, values_among, values_said
-from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread
+from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread, with_rows
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.single import (
@@ -123,13 +131,13 @@ def read_verdicts(
     frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)
     warnings += joined
     whole = frame
-    frame, people = (whole, gold.frame) if gold else marks_apart(whole, parts)
+    frame, people = (whole, gold.frame.reset_index(drop=True)) if gold else marks_apart(whole, parts)
     people = pd.concat(marks, ignore_index=True) if marks else people
     warnings += _of_one_kind(frame, people, reading)
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
-        problems = located(error.problems, named)
+        problems = located(error.problems, named, gold.frame if gold else None)
         taken = (columns or {}).values()
         better = looks_like_items(frame, problems)
         if "verdict" not in frame:
@@ -236,9 +244,10 @@ def _read_labels(
     labels: Any, columns: Mapping[str, str] | None, reading: Reading
 ) -> tuple[Items, dict[str, pd.Series[Any]]]:
     """A labels table under our names, and its columns of labels as they came."""
-    parts = [_as_marks(part) for part in read_parts(labels)]
-    frame = parts[0].frame if len(parts) == 1 else pd.concat([part.frame for part in parts])
-    frame = frame.reset_index(drop=True)
+    parts, chosen = _of_the_same_rows([_as_marks(part) for part in read_parts(labels)], columns or {}, reading)
+    # One file's chosen rows keep their places in it, for messages.
+    several = len(parts) > 1 or parts[0].frame.index.name != ROW
+    frame = pd.concat([part.frame for part in parts]).reset_index(drop=True) if several else parts[0].frame
     mine = {
         name: column for name, column in (columns or {}).items() if name in GOLD_ALIASES and column in frame.columns
     }
@@ -250,6 +259,7 @@ def _read_labels(
     aliases = _without_label(GOLD_ALIASES) if len(people) > 1 else GOLD_ALIASES
     mapping, doubts = replace(parts[0], frame=frame).recognised(mine, aliases)
     named, moved = name_columns(frame, mapping, names=tuple(GOLD_ALIASES))
+    named = named.set_axis(frame.index)
     doubtful = () if len(people) > 1 else reference_answers(named, "label")
     if doubtful:
         raise InputError(
@@ -277,12 +287,24 @@ def _read_labels(
     found = Items(
         frame=named,
         came_with=frozenset({*frame.columns, *people}),
-        notes=doubts + moved + said + lost + of_people,
+        notes=chosen + doubts + moved + said + lost + of_people,
         source=origins(parts),
         name=parts[0].name,
         dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
     )
     return found, came
+
+
+def _of_the_same_rows(
+    parts: list[Part], columns: Mapping[str, str], reading: Reading
+) -> tuple[list[Part], tuple[str, ...]]:
+    """Of labels, the rows that the log's conditions choose: those by another criterion are none of its verdicts."""
+    who_said = ("judge", "verdict", "label")
+    names = {other for name in who_said for part in VERDICT_ALIASES[name] for other in part} | {*who_said}
+    names |= {columns.get(name, name) for name in who_said} | {*filter(None, [reading.label_criterion[0]])}
+    rows = [(part.name, part.frame) for part in parts]
+    found, notes = keep_alike(rows, reading.where, lambda column: means_any([column], [*names]))
+    return [with_rows(part, frame) for part, frame in zip(parts, found, strict=True)], notes
 
 
 def _together(people: pd.DataFrame) -> dict[str, Any]:

@@ -25,3 +25,36 @@ def test_a_column_that_both_files_have_may_be_the_judges_in_one_and_peoples_in_t
     assert table.frame[["judge", "verdict", "label"]].to_numpy().tolist() == [["gpt", 1, 0], ["gpt", 0, 1]]
     assert table.annotations is not None
     assert table.annotations["annotator"].tolist() == ["p", "q", "r", "p"]
+
+
+def test_rows_of_labels_are_chosen_as_the_logs_are() -> None:
+    """A mark by another criterion is no label of a verdict; one alone in its file would count without a word."""
+    gold = pd.DataFrame({"item": [2, 1], "criterion": ["kind", "safe"], "human": [0, 1]})
+    table = read_verdicts(LOG, labels=gold, where="criterion=safe")
+    assert table.frame["label"].tolist() == [1, pd.NA]
+    assert "--where criterion = safe chooses rows of the labels, too: 1 of 2 in the table" in table.warnings
+    with pytest.raises(InputError, match=r"column 'labels.label', row 2: found 'maybe'"):
+        read_verdicts(LOG, labels=gold.assign(human=["1", "maybe"]), where="criterion!=kind")
+
+
+@pytest.mark.parametrize(
+    ("about", "where"),
+    [
+        ({"criterion": ["the whole text of a criterion", "another"]}, "criterion=safe"),
+        ({"verdict": [0, 1]}, "verdict=1"),
+        ({"length": [3, 9]}, "length>5"),
+        ({"judge": ["gpt", "a person"]}, "judge=gpt"),
+    ],
+)
+def test_no_labels_are_left_out_by_what_is_said_or_means_something_else(
+    about: dict[str, list[object]], where: str
+) -> None:
+    log = (
+        LOG.iloc[:2]
+        .assign(judge="gpt", length=7)
+        .rename(columns={} if "criterion" in about else {"criterion": "about"})
+    )
+    gold = pd.DataFrame({"item": [1, 2], "human": [1, 0], **about})
+    table = read_verdicts(log, labels=gold, where=where)
+    assert table.frame["label"].tolist() == [1, 0]
+    assert not any("--where" in said for said in table.warnings)
