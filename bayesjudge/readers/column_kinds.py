@@ -29,9 +29,11 @@ _PICK = re.compile(
     r"((judge|llm|autorater)s?_.*|.*_(pick|choice|preference)s?)"
 )
 _OF_TWO = re.compile(r"winner|prefer|pick|choice|chosen|better|best")
-_LABEL = re.compile(r"(?!.*(judge|llm|gpt|claude|gemini|llama|auto|model|pred)).*_labels?")
+_MODELS = r"judge|llm|gpt|claude|gemini|llama|auto|model|pred"
 _WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|person|consensus|majority|agreement"
 _SAYS = r"label|verdict|judge?ment|score|rating|grade|vote"
+_LABEL = re.compile(rf"(?!.*({_MODELS})).*_labels?")
+_MARKS = re.compile(rf"(?!.*({_MODELS}))(.*_)?(humans?|annotators?)_(.*_)?({_SAYS})s?(_?\d+)?")
 _JUDGEMENTS = re.compile(
     rf"(.*_)?({_WHO})(_?\d+)?|(.*_)?({_WHO}|final|gold|judge|llm|gpt|gpt_?\d\w*|claude|gemini)(_?\d+)?_({_SAYS})s?"
 )
@@ -48,8 +50,10 @@ def is_person(name: str) -> bool:
     --------
     >>> is_person("Annotator 1"), is_person("Expert"), is_person("annotation_1"), is_person("expert_model")
     (True, True, False, False)
+    >>> is_person("gold-human-eval_score"), is_person("human_aligned_gpt_score"), is_person("inhuman_score")
+    (True, False, False)
     """
-    return _PERSON.fullmatch(folded(name)) is not None
+    return any(known.fullmatch(folded(name)) for known in (_PERSON, _MARKS))
 
 
 def is_human(name: str) -> bool:

@@ -101,3 +101,20 @@ def test_where_labels_came_from_is_in_the_manifest_and_on_the_page(tmp_path: Pat
         }
     )
     assert said(elo(read_battles(votes, columns={"human": "gold"}), **short), "mapped", tmp_path)
+
+
+def test_columns_of_peoples_scores_are_offered_as_labels_and_not_as_judges() -> None:
+    frame = pd.DataFrame(
+        {
+            "item": np.repeat(np.arange(4), 2),
+            "model": ["m", "k"] * 4,
+            "gpt-4-eval_score": [9, 3, 8, 2, 7, 9, 3, 1],
+            "prometheus-eval_score": [8, 4, 8, 2, 6, 9, 4, 2],
+            "gold-human-eval_score": [9, 2, 9, 4, 7, 8, 5, 1],
+        }
+    )
+    with pytest.raises(InputError) as raised:
+        read_verdicts(frame)
+    assert raised.value.options[0] == (
+        "--wide score:judge=gpt-4-eval_score,prometheus-eval_score --label gold-human-eval_score"
+    )
