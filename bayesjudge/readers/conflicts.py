@@ -51,7 +51,9 @@ def choose_one(
     >>> choose_one(frame, [problem], value="label", keys=["item"], known=["item", "label"]).options
     ('--where round=first', '--where round=second')
     """
-    mine = [problem for problem in problems if problem.column == value and len(problem.rows) > 1]
+    # Words that cannot be read are no contradiction, whichever rows they are in.
+    own = [one for one in problems if one.column == value and one.allowed.startswith(_ONE_VALUE)]
+    mine = [one for one in own if len(one.rows) > 1]
     within = [name for name in keys if name in frame]
     if not mine or value not in frame:
         return None
@@ -129,8 +131,9 @@ def _numbering(frame: pd.DataFrame, label: NDArray[np.int8]) -> list[str]:
 
 #: Names of columns that number a model's answers to an item.
 _NUMBERS = ("answer", "answer_id", "attempt", "epoch", "completion", "generation", *TRIAL_ALIASES["trial"][0])
-#: How a table says that an answer has several labels.
-_ONE_LABEL = "one value for each answer"
+#: How a table says that rows contradict each other, and that an answer has several labels.
+_ONE_VALUE = "one value "
+_ONE_LABEL = f"{_ONE_VALUE}for each answer"
 
 
 def _as_items(column: str, joined: Mapping[str, str]) -> str:
@@ -160,7 +163,7 @@ def _choice_needed(
     names = " and ".join(map(repr, columns.columns))
     problem = Problem(
         column=problems[0].column,
-        found=f"several values {problems[0].allowed.removeprefix('one value ')}, but one within {names}",
+        found=f"several values {problems[0].allowed.removeprefix(_ONE_VALUE)}, but one within {names}",
         allowed=f"{problems[0].allowed}, of which {names} distinguishes several" if keep else problems[0].allowed,
         fix=f"Choose rows: {'; '.join(choices)}{f', or keep all: {keep[0]}' if keep else ''}.",
         rows=tuple(row for one in problems for row in one.rows),

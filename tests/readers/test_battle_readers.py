@@ -255,3 +255,13 @@ def test_pandalm_verdicts_that_are_missing_are_counted(shared_data: Path) -> Non
     """`SOURCE.md`: 25 verdicts of GPT-3.5 were garbage."""
     battles = read_battles(shared_data / "pairwise_pandalm" / "pandalm_judgments.parquet")
     assert dict(battles.dropped) == {"no human vote, verdict or score": 25}
+
+
+def test_words_that_cannot_be_read_are_no_contradiction_that_a_column_explains() -> None:
+    """Values of a third model were called several values, with --where of a column that happened to differ."""
+    votes = pd.DataFrame(
+        {"item": range(8), "model_a": "x", "model_b": "y", "human": [*"xzxzxzxz"], "genre": [*"ffggffgg"]}
+    )
+    with pytest.raises(InputError, match="found 'z' in 4 rows") as raised:
+        read_battles(votes)
+    assert not raised.value.options
