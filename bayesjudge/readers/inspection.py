@@ -128,7 +128,10 @@ def inspect_source(
         dropped=summed([rows.dropped for rows in read] or [table.dropped for table in tables[:1]]),
         questions={key: answer for key, (answer, _) in asked.items()},
         notes=list(dict.fromkeys(notes)),
-        **{**_named(frame), **(_labelled(asked["accuracy"][1]) if gold else {})},
+        **{
+            **_named(frame, of_pairs=bool(tool) or kind == "audit"),
+            **(_labelled(asked["accuracy"][1]) if gold else {}),
+        },
     )
 
 
@@ -170,10 +173,13 @@ def _within(column: pd.Series[Any] | pd.DataFrame) -> str:
     return f" ({kind if kind == 'objects' else 'lists of objects'} with {keys})"
 
 
-def _named(frame: pd.DataFrame) -> dict[str, Any]:
-    """Items, answers and everybody's names."""
+def _named(frame: pd.DataFrame, *, of_pairs: bool) -> dict[str, Any]:
+    """Items, answers and everybody's names.
+
+    of_pairs: A column ``question`` is ours, of which pairs or several answers are; in other tables it may be a text.
+    """
     models = [name for name in ("model", "model_a", "model_b") if name in frame]
-    items = [name for name in ("question", "item") if name in frame][:1]
+    items = [name for name in (("question", "item") if of_pairs else ("item",)) if name in frame][:1]
     # By number, since the names of many items would be as much again as the rows.
     codes = pd.DataFrame({name: pd.factorize(frame[name].astype("str"))[0] for name in (*items, *models)})
     answers = codes.drop_duplicates() if items else codes.iloc[:0]

@@ -264,3 +264,13 @@ def test_the_column_that_is_the_item_elsewhere_is_offered_for_repeated_scores() 
     with pytest.raises(InputError, match="'item'") as other:
         read_repeats(frame.rename(columns={"response_id": "model"}), columns={"score": "clarity"})
     assert not other.value.options
+
+
+def test_items_are_counted_by_their_own_column_where_texts_of_questions_are_beside_it(tmp_path: Path) -> None:
+    """Two items may have one text, and a column of that name is ours in tables of pairs alone."""
+    frame = pd.DataFrame(
+        {"id": [1, 1, 2, 2], "model": ["x", "y"] * 2, "question": "which is right?", "verdict": [1, 0] * 2}
+    )
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    found = inspect_source(tmp_path / "log.csv", columns={"item": "id"})
+    assert (found.items, found.answers, found.shared) == (2, 4, 2)
