@@ -13,7 +13,9 @@ from bayesjudge.readers.column_names import BATTLE_ALIASES, PAIR_ALIASES, SCORE_
 from bayesjudge.readers.parts import Part, origins, read_parts, unread
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import TABLE
+from bayesjudge.tables.choices import CHOICE_COLUMNS
 from bayesjudge.tables.columns import name_columns
+from bayesjudge.tables.unfold import COUNT_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Names that a table's columns may represent: of verdicts or battles, and, where a user maps them, of the others.
 _QUESTIONS = (VERDICT_ALIASES, BATTLE_ALIASES, TRIAL_ALIASES, SCORE_ALIASES, PAIR_ALIASES)
+#: Names of repeated trials that have no others.
+_BY_MAPPING = (*COUNT_COLUMNS, *CHOICE_COLUMNS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,7 +130,8 @@ def named_rows(part: Part, columns: Mapping[str, str] | None) -> pd.DataFrame:
     refused: list[InputError | UsageError] = []
     for aliases in sorted(_QUESTIONS, key=lambda names: -len(mapped & names.keys())):
         try:
-            return name_columns(part.frame, part.recognised(columns, aliases)[0], names=tuple(aliases))[0]
+            mapping = part.recognised(columns, aliases)[0]
+            return name_columns(part.frame, mapping, names=(*aliases, *_BY_MAPPING))[0]
         except (InputError, UsageError) as error:
             refused.append(error)
     if mapped:

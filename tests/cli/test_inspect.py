@@ -274,3 +274,21 @@ def test_items_are_counted_by_their_own_column_where_texts_of_questions_are_besi
     frame.to_csv(tmp_path / "log.csv", index=False)
     found = inspect_source(tmp_path / "log.csv", columns={"item": "id"})
     assert (found.items, found.answers, found.shared) == (2, 4, 2)
+def test_items_are_counted_by_their_own_column(tmp_path: Path) -> None:
+    """Two pairs of answers to one question are two items; the column of questions was counted instead."""
+    path = tmp_path / "log.csv"
+    rows = {"item_id": ["p1", "p2", "p3"] * 2, "question": ["q1", "q1", "q2"] * 2, "model": [*"aaabbb"]}
+    pd.DataFrame(rows | {"verdict": [0, 1, 1] * 2, "label": 1}).to_csv(path, index=False)
+    assert inspect_source(str(path)).items == 3
+
+
+@pytest.mark.parametrize("name", ["slot", "n_a"])
+def test_names_that_repeated_trials_alone_have_are_mapped(name: str, tmp_path: Path) -> None:
+    """They were refused with accuracy's names, by ``inspect`` and by a question that lacks another column."""
+    path = tmp_path / "log.csv"
+    pd.DataFrame({"item": [*"qqr"], "judge": "j", "order": ["ab", "ba", "ab"], "said": [1, 2, 1]}).to_csv(
+        path, index=False
+    )
+    for question in ("inspect", "reliability"):
+        ran = CliRunner().invoke(app, [question, str(path), "--column", f"{name}=said"])
+        assert ("cannot map" in ran.output, "lacks a column outcome" in ran.output) == (False, True)
