@@ -131,7 +131,7 @@ def _unfolded(part: Part, reading: Reading, taken: Mapping[str, str]) -> Part:
         return part
     if part.tool is not None:
         raise UsageError(f"--wide is for plain tables; {part.name} is a file of {part.tool.title}")
-    frame, notes = Wide.parsed(reading.wide).of(part.frame, part.name, taken.values())
+    frame, notes = Wide.parsed(reading.wide).of(part.frame, part.name, taken)
     return replace(part, frame=frame, notes=(*part.notes, *notes))
 
 

@@ -47,7 +47,8 @@ class Reading:
     texts: Keep what a tool's records say of the question and the answer, as ``question_text, answer_text``.
     wide: Of a table with a column for each model or judge, what cells and names of columns hold: ``"verdict:model"``,
         ``"score:judge"``; with the columns, where not all others are meant, ``"verdict:model=gpt-4,claude"``;
-        with one for each order of presentation, ``"shown:order=first,second"``.
+        with one for each order of presentation, ``"shown:order=first,second"``, or one of letters of places next to a
+        column of orders, ``"shown:order=winner"``.
     """
 
     format: str | None = None

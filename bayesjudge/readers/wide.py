@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -26,7 +26,7 @@ from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.sides import as_shown_second
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary
-from bayesjudge.tables.words import ORDERS, code_numbers, code_outcome
+from bayesjudge.tables.words import ORDERS, code_numbers, code_order, code_outcome
 
 _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 #: Columns that say how a judge's verdicts are written, where a table has one judge a row already.
@@ -60,7 +60,8 @@ class Wide:
             raise UsageError(
                 f"--wide {text!r}: write verdict:model (a column of verdicts for each model), verdict:judge or "
                 "verdict:run, score in place of verdict, verdict:model=gpt-4,claude where not all are meant, or "
-                "shown:order=ONE,TWO where a judge saw both orders, a in each being the answer in the first place"
+                "shown:order=ONE,TWO where a judge saw both orders, a in each being the answer in the first place "
+                "(shown:order=ONE next to a column order)"
             )
         return cls(cells=found[1], names=found[2], columns=found[3] or "")
 
@@ -69,14 +70,18 @@ class Wide:
         """Whether the cells are verdicts."""
         return self.cells != "score"
 
-    def of(self, frame: pd.DataFrame, name: str, taken: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-        """The table with one row a cell, each row's place in the file as index, and what was taken."""
+    def of(self, frame: pd.DataFrame, name: str, taken: Mapping[str, str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """The table with one row a cell, each row's place in the file as index, and what was taken.
+
+        taken: Our names to the file's.
+        """
         columns, lost = listed_columns(list(map(str, frame.columns)), self.columns)
         if lost:
             raise UsageError(f"--wide: no column {lost[0]!r} in {name}; it has {list(frame.columns)}")
         if self.names == "order":
-            return _both_orders(frame, columns)
-        columns = columns or tuple(_cells(frame, self.cells, taken))
+            order = taken.get("order", "order")
+            return (_as_shown if order in frame and len(columns) == 1 else _both_orders)(frame, columns, order)
+        columns = columns or tuple(_cells(frame, self.cells, taken.values()))
         if not columns:
             raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
         note = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
@@ -136,11 +141,21 @@ def _turned(name: str) -> str:
     return f"{name[:-2].casefold()}ba"
 
 
-def _both_orders(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _as_shown(frame: pd.DataFrame, columns: Sequence[str], order: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The verdicts as of a and b, where letters are places and each row has the order; missing where it has none."""
+    (name,), codes = columns, code_order(frame[order])
+    said = frame[name].astype(object)
+    verdict = said.where(codes != 1, as_shown_second(said)).where((codes != MISSING) | (code_outcome(said) == 2))
+    note = f"{name!r} is a where the first was chosen: of rows with b shown first, a was turned into b"
+    return frame.drop(columns=name).assign(verdict=verdict), (note,)
+
+
+def _both_orders(frame: pd.DataFrame, columns: Sequence[str], order: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """A row for each order of presentation, verdicts being of a and b whatever stood first."""
     if len(columns) != len(ORDERS):
         raise UsageError(
-            f"--wide shown:order={','.join(columns)}: name two columns, first that in which a was shown first"
+            f"--wide shown:order={','.join(columns)}: name two columns, first that in which a was shown first, or one "
+            f"next to a column {order!r}"
         )
     second = frame.assign(**{columns[1]: as_shown_second(frame[columns[1]])})
     rows = unfolded(second, columns, names="order")

@@ -351,6 +351,26 @@ def test_a_column_for_each_order_names_what_stood_first() -> None:
             read_battles(frame, wide=wrong)
 
 
+def test_one_column_of_places_is_turned_by_the_order_of_each_row() -> None:
+    """Next to a column of orders, whatever its name, one column may hold what stood first and second."""
+    rows = {"item": [1, 1, 2, 2, 3], "judge": "j", "shown": ["AB", "BA", "ab", "ba", None], "says": [*"AABB", "A"]}
+    frame = pd.DataFrame({**rows, "model_a": "x", "model_b": "y"})
+    columns = {"order": "shown"}
+    trials, _ = read_repeats(frame, columns=columns, wide="shown:order=says")
+    assert trials is not None
+    assert trials.frame[["order", "outcome"]].to_numpy().tolist() == [
+        ["ab", "a"],
+        ["ba", "b"],
+        ["ab", "b"],
+        ["ba", "a"],
+    ]
+    assert dict(trials.dropped) == {"missing outcome": 1}
+    battles = read_battles(frame.dropna(), columns=columns, wide="shown:order=says")
+    assert battles.frame["verdict"].tolist() == [1.0, 0.0, 0.0, 1.0]
+    audited = read_pairs(frame[frame["shown"] == "BA"], columns=columns, wide="shown:order=says")
+    assert audited.frame["judge_prefers"].tolist() == ["b"]
+
+
 def test_columns_of_both_orders_are_offered_and_are_the_outcome_next_to_a_winner_over_both() -> None:
     frame = pd.DataFrame(
         {

@@ -168,6 +168,22 @@ def test_a_judge_that_never_repeated_a_comparison_is_named() -> None:
     assert any(text.startswith("no comparison of x was repeated in the same order") for text in found)
 
 
+def test_letters_that_turn_with_the_order_are_asked_about(tmp_path: Path) -> None:
+    """A consistent judge of 30 pairs, whose letters are of places, was given as flipping half of the time."""
+    said_in = [("tie", "tie"), ("A", "B"), ("B", "A")]
+    rows = [(f"q{k}", *cell) for k in range(30) for cell in zip(("ab", "ba"), said_in[k % 3], strict=True)]
+    frame = pd.DataFrame(rows, columns=["item", "order", "said"])
+    path = tmp_path / "log.csv"
+    frame.assign(judge="x").to_csv(path, index=False)
+    options: Any = {"draws": 100, "chains": 2, "bootstrap": 100}
+    taken, _ = read_repeats(path, columns={"outcome": "said"})
+    (said,) = [text for text in reliability(taken, **options).warnings if "verdicts turn with the order" in text]
+    assert said.startswith("x: verdicts turn with the order on 20 of 20 items judged in both orders")
+    assert "--wide shown:order=COLUMN in place of --column outcome=COLUMN" in said
+    places, _ = read_repeats(path, wide="shown:order=said")
+    assert not [text for text in reliability(places, **options).warnings if "turn with the order" in text]
+
+
 def test_where_one_order_was_shown_nothing_is_said_of_both() -> None:
     frame = comparisons(items=8, trials=6)
     shown = frame[(frame["judge"] == "x") & (frame["order"] == "ab")]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Flip rate above which the paper calls an item uncertain (section 6.4).
 HIGH_FLIP = 0.20
+#: Share of the items judged in both orders whose verdicts turn with the order, and the fewest items. Tossing a coin
+#: turns half; nine LLM judges of MT-bench and DevBench turned .09 to .49, letters of places (three judges) .66 to 1.
+TURNED, FEWEST_TURNED = 0.6, 20
 #: Trials of the paper's minimum and standard tiers.
 MINIMUM, STANDARD = 10, 20
 
@@ -32,7 +35,7 @@ def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[
             of = "responses" if part is point else "items"
             found += [text for fit in part.fits for text in effect_warnings(fit.manifest, of=of)]
             found += [*part.counts.warnings, *part.baseline.warnings]
-    found += [*_one_order(pair), *_once(pair)] if pair is not None else []
+    found += [*_turned(pair), *_one_order(pair), *_once(pair)] if pair is not None else []
     if point is not None and point.unfitted:
         found.append(point.unfitted)
     if point is not None and point.baseline.gaps.empty:
@@ -41,6 +44,24 @@ def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[
         found.append(f"no gap between scores of two responses: the scores have {why}")
     found += check_warnings(checks)
     return list(dict.fromkeys(found))
+
+
+def _turned(pair: Compared) -> list[str]:
+    """Judges whose verdicts turn with the order on most items, as letters of places do when taken for responses'."""
+    if isinstance(pair, Chosen):
+        return []
+    items = pair.baseline.items
+    both = items[items["position_effect"].notna() & (items["first"] + items["second"] > 0)]
+    found = []
+    for judge, effects in both.groupby("judge", sort=False)["position_effect"]:
+        turned = int((effects.abs() > 0.5).sum())
+        if len(effects) >= FEWEST_TURNED and turned > TURNED * len(effects):
+            found.append(
+                f"{judge}: verdicts turn with the order on {turned} of {len(effects)} items judged in both orders. If "
+                "letters are of places (A is what was shown first), they were taken for responses': type "
+                "--wide shown:order=COLUMN in place of --column outcome=COLUMN"
+            )
+    return found
 
 
 def _one_order(pair: Compared) -> list[str]:
