@@ -19,7 +19,7 @@ from bayesjudge.tables.coding import MISSING, NOTHING, UNKNOWN, distinct_values
 OUTCOMES = ("a", "b", "tie")
 ORDERS = ("ab", "ba")
 #: What is read, in words for messages.
-OUTCOME = "a, b or tie (also model_a, response b, [[A]], draw; as numbers 1, 0 and 0.5), or empty for missing"
+OUTCOME = "a, b or tie (also model_a, response b, [[A]], A>B, draw; as numbers 1, 0 and 0.5), or empty for missing"
 ORDER = "ab (response a was shown first) or ba (b first), or empty for not recorded"
 NUMBER = "a finite number, or empty for missing"
 
@@ -30,6 +30,10 @@ _OUTCOME_WORDS = {
     **dict.fromkeys(("model_2", "response_2", "answer_2", "assistant_2", "output_2"), 1),
     **dict.fromkeys(("tie", "ties", "tied", "draw", "equal", "same", "c"), 2),
     **dict.fromkeys(("tie_(bothbad)", "bothbad", "both_bad"), 2),
+    # As Arena-Hard and JudgeBench write them; how much better is not asked here.
+    **dict.fromkeys(("a>b", "a>>b", "b<a", "b<<a"), 0),
+    **dict.fromkeys(("b>a", "b>>a", "a<b", "a<<b"), 1),
+    **dict.fromkeys(("a=b", "b=a"), 2),
     # A judge that was asked in both orders and contradicted itself.
     "inconsistent": 2,
     # A judge's reply that could not be read is no verdict.
@@ -59,6 +63,8 @@ def code_outcome(values: pd.Series[Any]) -> NDArray[np.int8]:
     --------
     >>> code_outcome(pd.Series(["A", "[[B]]", "Tie", "model_a", None, "perhaps"])).tolist()
     [0, 1, 2, 0, -1, -2]
+    >>> code_outcome(pd.Series(["[[A>>B]]", "B > A", "A<B", "A=B", "A>C"])).tolist()
+    [0, 1, 1, 2, -2]
     >>> code_outcome(pd.Series([1.0, 0.0, 0.5])).tolist()
     [0, 1, 2]
     """
@@ -126,7 +132,7 @@ def _word(value: object, words: Mapping[str, int], figures: Mapping[float, int])
     if isinstance(value, str):
         text = "_".join(value.casefold().replace("[", "").replace("]", "").split())
         # LMArena and others write why there was no winner: tie (both bad), tie(all bad).
-        text = re.sub(r"^tie_?\(.*\)$", "tie", text)
+        text = re.sub(r"_?([<>=]+)_?", r"\1", re.sub(r"^tie_?\(.*\)$", "tie", text))
         if text in words:
             return words[text]
         if text in NOTHING:
