@@ -20,6 +20,8 @@ from bayesjudge.text import FORMULA, GUARD
 
 #: Bytes parsed at a time; a single row, with all its text, must fit.
 _BLOCK = 1 << 24
+#: Last columns of Mechanical Turk's batches, which have no cells until a requester adds them.
+_TO_FILL_IN = ("Approve", "Reject")
 #: The beginning of a cell that is guarded, in the syntax that Python and RE2 share.
 _GUARDED = f"^{GUARD}({FORMULA})"
 
@@ -31,7 +33,10 @@ def read_delimited(source: Source) -> pd.DataFrame:
     try:
         table = _parse(source, header, delimiter)
     except pa.ArrowInvalid as error:
-        raise _explain(source, header, delimiter, error) from error
+        found = _unreviewed(source, header, delimiter)
+        if found is None:
+            raise _explain(source, header, delimiter, error) from error
+        table = found
     table = table.rename_columns([re.sub(_GUARDED, r"\1", name) for name in table.column_names])
     columns = [_unguarded(values) for values in table.columns]
     frame: pd.DataFrame = pa.table(columns, table.column_names).to_pandas()
@@ -72,11 +77,26 @@ def _cells(text: str, delimiter: str) -> list[str]:
         return []
 
 
-def _parse(source: Source, header: list[str], delimiter: str, **options: Any) -> pa.Table:
+def _unreviewed(source: Source, header: list[str], delimiter: str) -> pa.Table | None:
+    """A batch of Mechanical Turk, every row of which ends before the columns that are to be filled in; or None."""
+    if tuple(header[-len(_TO_FILL_IN) :]) != _TO_FILL_IN:
+        return None
+    try:
+        return _parse(source, header[: -len(_TO_FILL_IN)], delimiter, below_header=True)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _parse(
+    source: Source, header: list[str], delimiter: str, *, below_header: bool = False, **options: Any
+) -> pa.Table:
+    """The rows; ``below_header``: under these names, whatever the first line has."""
+    names: dict[str, Any] = {"column_names": header, "skip_rows": 1} if below_header else {}
+    threads = "invalid_row_handler" not in options
     with _natively(source) as stream:
         return pyarrow.csv.read_csv(
             stream,
-            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK, use_threads="invalid_row_handler" not in options),
+            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK, use_threads=threads, **names),
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(header, pa.string()),

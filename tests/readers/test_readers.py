@@ -21,6 +21,7 @@ from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.column_names import SCORE_ALIASES, recognise
 from bayesjudge.readers.inspection import inspect_source
+from bayesjudge.readers.log import read
 from bayesjudge.tables import Verdicts
 
 FRAME = pd.DataFrame(
@@ -400,3 +401,17 @@ def test_a_file_of_peoples_judgements_is_no_judges(tmp_path: Path) -> None:
         read_verdicts(tmp_path, refuse_doubtful=True)
     assert raised.value.options == ("--set 'judge={file}'",)
     assert read_verdicts(tmp_path, put={"judge": "{file}"}).frame["label"].tolist() == [0] * 4
+
+
+def test_batches_of_mechanical_turk_end_before_the_columns_to_fill_in(tmp_path: Path) -> None:
+    path = tmp_path / "batch.csv"
+    head, rows = '"HITId","WorkerId","Answer.better","Approve","Reject"', ['"h1","w1","A"', '"h1","w2","B,\nC"']
+    path.write_text("\n".join([head, *rows]))
+    taken = read(path).frame
+    assert list(taken.columns) == ["HITId", "WorkerId", "Answer.better"]
+    assert taken.iloc[:, 1:].to_numpy().tolist() == [["w1", "A"], ["w2", "B,\nC"]]
+    # One row of another length, and it is refused as any other table is.
+    for wrong in ('"h2","w1"', '"h2","w1","A",""'):
+        path.write_text("\n".join([head, *rows, wrong]))
+        with pytest.raises(InputError, match="cells under a header of 5"):
+            read(path)
