@@ -270,7 +270,7 @@ def composo(shared_data: Path) -> bj.Scores:
     frame = pd.read_parquet(folder / "rewardbench2_composo_scores.parquet")
     judges = frame["judge"].isin(["gpt-5.4", "gpt-5.4-nano", "claude-haiku-4.5"])
     warm = frame["temperature"].isna() | frame["temperature"].isin([0.0, 1.0])
-    return bj.read_scores(frame[judges & warm & (frame["prompt"] == "base")])
+    return bj.bj.Scores.from_frame(frame[judges & warm & (frame["prompt"] == "base")])
 
 
 @pytest.fixture(scope="module")
@@ -352,3 +352,17 @@ def test_judges_agree_on_mean_scores() -> None:
     frame = pd.DataFrame({"item": list("pqr") * 2, "judge": ["x"] * 3 + ["y"] * 3, "score": [1, 5, 9, 1, 5, 9]})
     found = score_baselines(count_scores(bj.Scores.from_frame(frame)))
     assert point(found, estimand="alpha[interval]") == pytest.approx(1.0)
+
+
+def test_batches_of_raters_are_not_said_to_share_no_two_responses() -> None:
+    """Three batches of five responses by three raters each: responses of a batch have the same three trials."""
+    rows = [(f"q{batch}{k}", f"rater {batch}{r}", k + r) for batch in range(3) for k in range(5) for r in range(3)]
+    scores = bj.Scores.from_frame(pd.DataFrame(rows, columns=["item", "trial", "score"]).assign(judge="people"))
+    found = score_baselines(count_scores(scores))
+    assert found.warnings[0].startswith("people: no ICC by ANOVA, as it needs two trials that at least half of the")
+    assert {*found.estimates.where(estimand="icc").frame["note"]} == {
+        "undefined: it needs two trials that at least half of the responses have, and two responses with all of these"
+    }
+    # Of two such batches each trial has half of the responses, and no response all of them.
+    two = bj.Scores.from_frame(scores.frame[~scores.frame["item"].str.startswith("q2")])
+    assert "two responses with all of these" in score_baselines(count_scores(two)).warnings[0]

@@ -24,6 +24,8 @@ from bayesjudge.estimates import Estimates
 
 #: Estimand of each of the six forms; ICC(2,1) is the one that the field reports.
 _NAMES = {form: "icc" if form == "ICC(2,1)" else f"icc{form[3:]}" for form in FORMS}
+#: Why there is no mean square of trials.
+_NOT_CROSSED = "it needs two trials that at least half of the responses have, and two responses with all of these"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -140,7 +142,7 @@ def _block_rows(block: _Block, prob: float) -> Iterator[dict[str, Any]]:
     for form, name in _NAMES.items():
         if block.squares is None:
             point, lower, upper, n = np.nan, -1.0, 1.0, 0
-            note = "no two responses were scored in the same two trials"
+            note = f"undefined: {_NOT_CROSSED}"
         else:
             point, lower, upper = icc(block.squares, form, prob=prob)
             n = block.squares.n
@@ -197,7 +199,7 @@ def _alpha_rows(counts: ScoreCounts) -> Iterator[dict[str, Any]]:
 def _warning(block: _Block) -> str:
     who = block.judge + (f" ({block.group})" if block.group else "")
     if block.squares is None:
-        return f"{who}: no two responses were scored in the same two trials, so there is no ICC"
+        return f"{who}: no ICC by ANOVA, as {_NOT_CROSSED}"
     if not block.left_out:
         return ""
     one = block.left_out == 1
