@@ -274,6 +274,8 @@ def test_items_are_counted_by_their_own_column_where_texts_of_questions_are_besi
     frame.to_csv(tmp_path / "log.csv", index=False)
     found = inspect_source(tmp_path / "log.csv", columns={"item": "id"})
     assert (found.items, found.answers, found.shared) == (2, 4, 2)
+
+
 def test_items_are_counted_by_their_own_column(tmp_path: Path) -> None:
     """Two pairs of answers to one question are two items; the column of questions was counted instead."""
     path = tmp_path / "log.csv"
