@@ -27,7 +27,6 @@ from bayesjudge.priors.use import ARRAY
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from numpy.typing import NDArray
 
     from bayesjudge.estimates import Estimates, Population
     from bayesjudge.estimates.posterior import Quantities
@@ -337,27 +336,42 @@ def latent_sites(model: object) -> tuple[str, ...]:
     return model.latent if isinstance(model, HasLatent) else ()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Distinct:
-    """Units (items) that are independent given what they share, equal ones once.
+@dataclass(frozen=True, kw_only=True)
+class Marginal(ABC):
+    """What units (items) share under a model, with the units' own effects integrated out on a lattice.
 
-    site: Their own effect, real with an entry a unit.
-    data: Of the distinct units alone. The last axis of whatever concerns units is theirs; the array ``copies`` says how
-        many of each there are.
-    which: The distinct unit that each unit is, (units,).
+    Its sites are those of the whole model but for the units' effects, under their names. Its data have an array
+    ``shift``, 0 where it is sampled from: the part of a step by which the lattice is shifted.
+
+    of: The whole model.
     """
 
-    site: str
-    data: Data
-    which: NDArray[np.int64]
+    of: GenerativeModel
+
+    @property
+    def label(self) -> str:
+        """That of the whole model."""
+        return self.of.label
+
+    @abstractmethod
+    def numpyro(self, data: Data) -> None:
+        """The density of what is shared."""
+
+    @abstractmethod
+    def lots(self, data: Data) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the uniform random numbers that `effects` takes."""
+
+    @abstractmethod
+    def effects(self, values: Mapping[str, Any], data: Data, whole: Data, lots: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Values of the effects' sites in the whole model, drawn given what is shared; a function for JAX."""
 
 
 @runtime_checkable
-class HasUnits(Protocol):
-    """A model whose units' own effect an engine may integrate out, and draw given the rest."""
+class HasMarginal(Protocol):
+    """A model whose units' own effects an engine may integrate out, and draw given the rest."""
 
-    def distinct(self, data: Data) -> Distinct | None:
-        """The units; None where these data make them depend on each other."""
+    def marginal(self, data: Data) -> tuple[Marginal, Data] | None:
+        """The model without them and its data; None where effects are better sampled."""
         ...
 
 
@@ -494,8 +508,10 @@ def with_parameters(model: Model, data: Data) -> Data:
     return data.with_arrays({**data.arrays, **{ARRAY + name: np.array(p.parameters) for name, p in chosen.items()}})
 
 
-def program_of(model: Model, data: Data) -> Any:
+def program_of(model: Model | Marginal, data: Data) -> Any:
     """What of a model shapes its program: of priors whose parameters come with the data, their families alone."""
+    if isinstance(model, Marginal):
+        return type(model), program_of(model.of, data)
     if not isinstance(model, GenerativeModel) or not any(name.startswith(ARRAY) for name in data.arrays):
         return model
     return replace(model, given=()), tuple((name, prior.family) for name, prior in model.chosen_priors.items())

@@ -58,8 +58,12 @@ class Bent(dist.Distribution):  # type: ignore[misc]  # NumPyro has no types
         return dist.Normal(self.centre, self.width).log_prob(self.unit(value)) + jnp.log(slope)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Draws of z, taken back by Newton's method, which is monotone from above: the rise is convex."""
-        z = dist.Normal(self.centre, self.width).sample(key, sample_shape)
+        """Draws of u."""
+        return self.at(jax.random.normal(key, (*sample_shape, *self.batch_shape)))
+
+    def at(self, standard: Any) -> Any:
+        """Of N(0, 1) values: z taken back by Newton's method, which is monotone from above as the rise is convex."""
+        z = self.centre + self.width * standard
         y = self.side * z - self.wall
 
         def nearer(_: Any, v: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from bayesjudge.counts.arrays import sums_within
 from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.effects import POSITION, PREFERENCE, Formula
 from bayesjudge.errors import UsageError
-from bayesjudge.model import Data, Distinct
+from bayesjudge.model import Data
 from bayesjudge.models.common.added_terms import added_to, columns_of
 from bayesjudge.tables.words import OUTCOMES
 
@@ -96,42 +95,6 @@ def prepare(counts: TrialCounts, formulas: Sequence[Formula] = ()) -> Data:
             **added.facts,
         },
         units=_sizes(counts),
-    )
-
-
-def distinct(data: Data) -> Distinct | None:
-    """The items, each kind once; None where judges or prompts share them, formulas distinguish them, or some tie.
-
-    Items of a kind have equal counts in equal cells. Kinds are filled up to a multiple of eight with copies of none, so
-    that logs of one design share a program.
-    """
-    # With ties items have two effects: of 400 items a lattice of both took 352 CPU s, sampling them 25.
-    if data.facts["crossed"] or "changes" in data.facts or data.facts["ties"]:
-        return None
-    own = {name: axes.index("item") for name, axes in data.dims.items() if "item" in axes}
-    cells = [name for name, axes in data.dims.items() if axes[0] == "cell" and name != "item"]
-    items, slots = data.size("item"), data.size("cell") // data.size("item")
-    by_item = {name: np.moveaxis(np.asarray(data[name]), axis, 0) for name, axis in own.items()}
-    for name in cells:
-        by_item[name] = np.moveaxis(np.reshape(data[name], (slots, items, *np.shape(data[name])[1:])), 1, 0)
-    rows = np.column_stack([values.reshape(items, -1).astype(float) for values in by_item.values()])
-    _, first, which, copies = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    kinds = np.append(first, np.repeat(first[:1], -len(first) % 8))
-    arrays = {name: np.moveaxis(by_item[name][kinds], 0, axis) for name, axis in own.items()}
-    for name in cells:
-        kept = np.moveaxis(by_item[name][kinds], 0, 1)
-        arrays[name] = kept.reshape(-1, *kept.shape[2:])
-    arrays |= {"item": np.tile(np.arange(len(kinds)), slots), "copies": np.pad(copies, (0, len(kinds) - len(first)))}
-    coords = {"item": tuple(range(len(kinds))), "cell": tuple(range(slots * len(kinds)))}
-    return Distinct(
-        site="item_preference",
-        data=replace(
-            data,
-            arrays={**data.arrays, **arrays},
-            dims={**data.dims, "copies": ("item",)},
-            coords={**data.coords, **coords},
-        ),
-        which=which.reshape(-1),
     )
 
 

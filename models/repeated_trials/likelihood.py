@@ -54,8 +54,8 @@ def margin(prior: InUse, cells: Cells, data: Data, formula: Formula | None) -> A
     formula: What moves m + w.
     """
     shift = numpyro_shift(formula, data, prior, judges=data.size("judge"))
-    judges = _layer("judge", prior, data)
-    prompts = _layer("prompt", prior, data)
+    judges = layer("judge", prior, data)
+    prompts = layer("prompt", prior, data)
     items = numpyro.sample("item_spread", prior.numpyro("item_spread"))
     start = _start(items, cells, data)
     guess = scored(start, cells, data).blurred(prompts).over(0).blurred(judges)
@@ -84,7 +84,7 @@ def _start(spread: Any, cells: Cells, data: Data) -> Any:
     return jnp.where((side != 0) & (data["one_sided_tie"] == 0), between, beyond)
 
 
-def _layer(name: str, prior: InUse, data: Data) -> Any:
+def layer(name: str, prior: InUse, data: Data) -> Any:
     """Spread of a layer; 0 where no item has several of what it is named after."""
     return numpyro.sample(f"{name}_spread", prior.numpyro(f"{name}_spread")) if name in data.facts["crossed"] else 0.0
 
@@ -152,8 +152,7 @@ def _item_preference(prior: InUse, guess: Guess, spread: Any, data: Data, wall: 
         categories = numpyro.sample("category_spread", prior.numpyro("category_spread"))
         member = data["category_of"] == jnp.arange(data.size("category"))[:, None]
         each = guess.around(mean).blurred(spread)
-        member_of = member * data.arrays.get("copies", 1)  # of equal items that stand once
-        units = Guess(information=member_of * each.information, pull=member_of * each.pull).over(1).units(categories)
+        units = Guess(information=member * each.information, pull=member * each.pull).over(1).units(categories)
         with numpyro.plate("category", data.size("category"), dim=-1):
             effect = units.effect(numpyro.sample("category_effect", dist.Normal(units.centre, units.width)))
         mean = mean + (member * effect[:, None]).sum(0)
@@ -219,7 +218,6 @@ def _leaning(cells: Cells, data: Data) -> Guess:
     pull = weight * order * (n[..., 0] - n[..., 1] - total * gap) / 2
     information = weight * order**2 * total * variance / 4
     asked, kept = _prompts(data), jnp.argsort(data["position_of"])[: data.size("ordered_judge")]
-    asked = asked * data.arrays.get("copies", 1)
     return Guess(information=(asked * information).sum((1, 3))[:, kept], pull=(asked * pull).sum((1, 3))[:, kept])
 
 

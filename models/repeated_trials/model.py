@@ -32,7 +32,7 @@ import numpy as np
 from bayesjudge.counts.trials import TrialCounts, count_trials
 from bayesjudge.effects import POSITION, PREFERENCE, Formula
 from bayesjudge.estimates import Estimates
-from bayesjudge.model import Data, Distinct, GenerativeModel, Statistic
+from bayesjudge.model import Data, GenerativeModel, Marginal, Statistic
 from bayesjudge.models.common.added_terms import added_formulas, added_slots, columns_of
 from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.repeated_trials import data as repeated_trials_data
@@ -184,9 +184,12 @@ class RepeatedTrials(GenerativeModel):
         """Effects of single items and cells, of which hundreds are sampled and none is reported by itself."""
         return ("item_preference", "disagreement", "prompt_effect", "tie_effect")
 
-    def distinct(self, data: Data) -> Distinct | None:
-        """Items, equal ones once, where they are independent given what they share."""
-        return repeated_trials_data.distinct(data)
+    def marginal(self, data: Data) -> tuple[Marginal, Data] | None:
+        """What items share, where nothing but the judge varies within them."""
+        from bayesjudge.models.repeated_trials.marginal import MarginalTrials, patterns
+
+        found = patterns(data)
+        return None if found is None else (MarginalTrials(of=self), found)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: mean flip rate and position bias of each judge."""

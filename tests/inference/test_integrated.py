@@ -1,4 +1,4 @@
-"""Effects of independent items integrated out, and drawn given the rest: compared with brute force."""
+"""Effects of items and judges integrated out, and drawn given the rest: compared with brute force."""
 
 from __future__ import annotations
 
@@ -11,140 +11,224 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+from numpyro import handlers
 
 from bayesjudge.inference import Hmc, fit
 from bayesjudge.inference.engines.base import Job
 from bayesjudge.inference.engines.hmc import run_integrated
 from bayesjudge.inference.programs import accelerator
-from bayesjudge.inference.programs.density import Density, density
-from bayesjudge.inference.programs.integrated import Integrated, completed, integrated
-from bayesjudge.model import Data, with_parameters
+from bayesjudge.inference.programs.density import density
+from bayesjudge.inference.programs.integrated import Posterior, completed, largest_error
+from bayesjudge.model import Data, Marginal, with_parameters
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.tables import Trials
 
 MODEL = RepeatedTrials()
-#: Trials of items 1 to 3: the first two are equal, and the last one has only ever been won by b.
-WON = {"i1": ("ab", "aab", "x"), "i2": ("ab", "aab", "x"), "i3": ("bb", "b", "y")}
+#: Trials of items 1 to 4 by each judge, in both orders: the first two are equal, b alone has ever won the third, and
+#: the second judge has not judged the last.
+WON = {
+    "j": {"i1": ("ab", "aab", "x"), "i2": ("ab", "aab", "x"), "i3": ("bb", "b", "y"), "i4": ("aaa", "ab", "y")},
+    "k": {"i1": ("b", "aab", "x"), "i2": ("b", "aab", "x"), "i3": ("bb", "b", "y")},
+}
+#: Spreads of items and of judges, where they share items: that of judges wider and narrower than the lattice's steps.
+SPREADS = ((1.5, 1.3), (15.0, 0.15))
 
 
-def log() -> Trials:
-    """One judge, three items of two categories, both orders, several trials in each."""
+def log(*judges: str) -> Trials:
+    """Judges of items of two categories, several trials in both orders."""
     rows = [
-        {"item": item, "judge": "j", "outcome": outcome, "order": order, "category": category}
-        for item, (first, second, category) in WON.items()
+        {"item": item, "judge": judge, "outcome": outcome, "order": order, "category": category}
+        for judge in judges
+        for item, (first, second, category) in WON[judge].items()
         for order, outcomes in (("ab", first), ("ba", second))
         for outcome in outcomes
     ]
     return Trials.from_frame(pd.DataFrame(rows))
 
 
-def parts(trials: Trials) -> tuple[Integrated, Density, Data, Any]:
-    """The integral, the density of everything, its data, and the arrays of the integral."""
+def parts(trials: Trials) -> tuple[Marginal, Posterior, Posterior]:
+    """The marginal model, its posterior, and that of everything."""
     accelerator.prepare()
     data = with_parameters(MODEL, MODEL.prepare(trials))
-    distinct = MODEL.distinct(data)
-    assert distinct is not None
-    return integrated(MODEL, distinct), density(MODEL, data), data, accelerator.to_device(distinct.data.arrays)
+    found = MODEL.marginal(data)
+    assert found is not None
+    marginal, of = found
+
+    def posterior(model: Any, data: Data) -> Posterior:
+        return Posterior(target=density(model, data), data=data, arrays=accelerator.to_device(data.arrays))
+
+    return marginal, posterior(marginal, of), posterior(MODEL, data)
 
 
-def at(posterior: Integrated, seed: int) -> Any:
-    return 0.7 * np.random.default_rng(seed).standard_normal(posterior.target.size)
+def point(shared: Posterior, seed: int, spreads: tuple[float, float]) -> Any:
+    """Coordinates of what items share."""
+    places = shared.target.unravel(np.arange(shared.target.size))
+    at = 0.7 * np.random.default_rng(seed).standard_normal(shared.target.size)
+    at[places["item_spread"]] = np.log(spreads[0])
+    at[places.get("judge_spread", [])] = np.log(spreads[1])
+    return at
 
 
-def whole(posterior: Integrated, full: Density, point: Any, effects: Any) -> Any:
-    """A point of everything from what is shared and the items' effects (3,)."""
-    places, names = full.unravel(np.arange(full.size)), posterior.target.unravel(np.arange(posterior.target.size))
-    shared = [(np.ravel(places[name]), point[np.ravel(where)]) for name, where in names.items()]
-    own = (places[posterior.distinct.site], effects)
-    where, values = (jnp.concatenate(part) for part in zip(*shared, own, strict=True))
-    return values[jnp.argsort(where)]
+def traced(model: Any, data: Data, values: Any) -> Any:
+    run = handlers.substitute(handlers.seed(model.numpyro, 0), data=values)
+    return handlers.trace(run).get_trace(data)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_integral_is_that_of_brute_force_with_equal_items_counted_once(seed: int) -> None:
-    posterior, full, data, arrays = parts(log())
-    assert sorted(np.asarray(posterior.distinct.data["copies"])) == [*[0] * 6, 1, 2]
-    point, axis = at(posterior, seed), jnp.linspace(-12, 12, 121)
-    # Given what they share the items are independent: the integral of each, the others being at 0.
-    origin = -full.potential(whole(posterior, full, point, np.zeros(3)), data.arrays)
+def brute_force(shared: Posterior, whole: Posterior, at: Any, axis: Any) -> tuple[Any, dict[str, Any]]:
+    """The log density of what is shared, effects summed over an axis of their sites, and masses (axis, ...) of each."""
+    items, judges, step = len(shared.data["kind_of"]), whole.data.size("judge"), np.log(axis[1] - axis[0])
+    crossed = "judge" in whole.data.facts["crossed"]
+    values = shared.target.constrain(at, shared.arrays)
+    trace = traced(MODEL, whole.data, values | ({"category_effect": jnp.zeros(2)}))
+    scale = traced_scale(shared, values)
+    # The sites of categories have other units in the two models: the standardised values are what they share.
+    fn = trace["category_effect"]["fn"]
+    values["category_effect"] = fn.loc + fn.scale * (values["category_effect"] - scale.loc) / scale.scale
 
-    def mass(item: int) -> Any:
-        def value(z: Any) -> Any:
-            return -full.potential(whole(posterior, full, point, z * np.eye(3)[item]), data.arrays)
+    def given(own: Any, deviation: Any) -> tuple[Any, Any]:
+        """Log densities of an item's own effect (I,), and of each judge's deviation and counts (J, I)."""
+        effects = {"item_preference": own * jnp.ones(items)}
+        if crossed:
+            effects["disagreement"] = deviation * jnp.ones((judges, items))
+        sites = traced(MODEL, whole.data, values | effects)
+        found = {name: site["fn"].log_prob(site["value"]) for name, site in sites.items() if site["type"] == "sample"}
+        outcome = found["n"].reshape(-1, judges, items).sum(0)
+        return found["item_preference"], outcome + (found["disagreement"] if crossed else 0.0)
 
-        return jax.nn.logsumexp(jax.vmap(value)(axis)) + np.log(axis[1] - axis[0]) - origin
-
-    expected = origin + sum(mass(item) for item in range(3))
-    assert -posterior.target.potential(point, arrays) == pytest.approx(float(expected), abs=1e-5)
-
-
-def test_effects_are_drawn_from_their_density_given_the_rest() -> None:
-    posterior, full, data, arrays = parts(log())
-    point, times = at(posterior, 5), 4000
-    drawn = np.broadcast_to(point, (1, times, len(point)))
-    known = np.full((1, times), -float(posterior.target.potential(point, arrays)))
-    found, error = completed(posterior, full, (drawn, known), arrays, np.random.default_rng(1))
-    assert error < 1e-4
-    places, axis = full.unravel(np.arange(full.size)), np.linspace(-10, 10, 2001)
-    for name, where in posterior.target.unravel(np.arange(posterior.target.size)).items():
-        np.testing.assert_array_equal(found[0][:, np.ravel(places[name])], drawn[0][:, np.ravel(where)])
-    effects = found[0][:, places["item_preference"]]
-    for item in range(3):
-        values = axis[:, None] * np.eye(3)[item]
-        logs = jax.vmap(lambda z: -full.potential(whole(posterior, full, point, z), data.arrays))(values)
-        weight = np.exp(np.asarray(logs) - np.max(logs))
-        weight /= weight.sum()
-        mean, spread = weight @ axis, np.sqrt(weight @ axis**2 - (weight @ axis) ** 2)
-        z = (effects[:, item].mean() - mean) / (spread / np.sqrt(times))
-        assert abs(z) < error_budget.standard_errors(6)
-        below = (effects[:, item] < mean).mean(), weight[axis < mean].sum()
-        assert abs(below[0] - below[1]) < error_budget.standard_errors(6) * 0.5 / np.sqrt(times)
-        assert len(np.unique(effects[:, item])) == times  # from no lattice
+    own, outcome = jax.vmap(lambda z: jax.vmap(lambda w: given(z, w))(axis if crossed else jnp.zeros(1)))(axis)
+    inner = jax.nn.logsumexp(outcome, axis=1) + (step if crossed else 0.0)
+    kinds = own[:, 0] + inner.sum(1)
+    mass = jax.nn.logsumexp(kinds, axis=0) + step
+    rest = sum(
+        site["fn"].log_prob(site["value"]).sum()
+        for name, site in traced(MODEL, whole.data, values).items()
+        if site["type"] == "sample" and name in values
+    )
+    weights = {"item_preference": jax.nn.softmax(kinds, axis=0)}
+    if crossed:
+        share = jnp.exp(kinds - jax.nn.logsumexp(kinds, axis=0))[:, None, None] * jax.nn.softmax(outcome, axis=1)
+        weights["disagreement"] = share.sum(0)
+    return rest + jnp.log(fn.scale / scale.scale).sum() + mass.sum(), weights
 
 
-@pytest.mark.parametrize("change", [{"judge": "k"}, {"prompt": "again"}], ids=["a second judge", "a second prompt"])
-def test_items_that_others_share_are_not_integrated_out(change: dict[str, str]) -> None:
-    frame = log().frame.assign(prompt="once")
-    data = MODEL.prepare(Trials.from_frame(pd.concat([frame, frame.assign(**change)])))
-    assert MODEL.distinct(data) is None
-    assert MODEL.distinct(MODEL.prepare(log())) is not None
+def traced_scale(shared: Posterior, values: Any) -> Any:
+    return traced_marginal(shared, values)["category_effect"]["fn"]
 
 
-def test_with_ties_items_have_two_effects_and_are_sampled() -> None:
-    tied = pd.concat([log().frame, log().frame.head(1).assign(outcome="tie", trial="9")])
-    assert MODEL.distinct(MODEL.prepare(Trials.from_frame(tied))) is None
+def traced_marginal(shared: Posterior, values: Any) -> Any:
+    found = MODEL.marginal(with_parameters(MODEL, MODEL.prepare(log(*WON))))
+    assert found is not None
+    return traced(found[0], shared.data, values)
 
 
-def test_a_lattice_that_is_too_large_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = with_parameters(MODEL, MODEL.prepare(log()))
+@pytest.mark.parametrize("judges", [("j",), ("j", "k")])
+@pytest.mark.parametrize("spreads", SPREADS, ids=["wide judges", "narrow judges"])
+def test_the_integral_is_that_of_brute_force_with_equal_items_counted_once(judges: Any, spreads: Any) -> None:
+    _, shared, whole = parts(log(*judges))
+    assert sorted(np.asarray(shared.data["copies"])) == [*[0] * 5, 1, 1, 2]
+    at = point(shared, len(judges), spreads)
+    expected, _ = brute_force(shared, whole, at, jnp.linspace(-10, 10, 161))
+    sites = traced_marginal(shared, shared.target.constrain(at, shared.arrays))
+    found = sum(site["fn"].log_prob(site["value"]).sum() for site in sites.values() if site["type"] == "sample")
+    assert float(found) == pytest.approx(float(expected), abs=2e-4)
+    assert largest_error(shared, at[None], -shared.target.potential(at, shared.arrays)[None], rng(1)) < 1e-5
+
+
+def rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("judges", [("j",), ("j", "k")])
+@pytest.mark.parametrize("spreads", SPREADS, ids=["wide judges", "narrow judges"])
+def test_effects_are_drawn_from_their_density_given_the_rest(judges: Any, spreads: Any) -> None:
+    marginal, shared, whole = parts(log(*judges))
+    at, times = point(shared, 5, spreads), 4000
+    drawn = np.broadcast_to(at, (1, times, len(at)))
+    found = completed(marginal, shared, whole, drawn, rng(1))
+    places, axis = whole.target.unravel(np.arange(whole.target.size)), np.linspace(-10, 10, 161)
+    for name, where in shared.target.unravel(np.arange(shared.target.size)).items():
+        if name != "category_effect":
+            np.testing.assert_array_equal(found[0][:, np.ravel(places[name])], drawn[0][:, np.ravel(where)])
+    _, masses = brute_force(shared, whole, at, jnp.asarray(axis))
+    assert set(masses) == ({"item_preference"} if len(judges) == 1 else {"item_preference", "disagreement"})
+    for name, mass in masses.items():
+        effects, weight = found[0][:, places[name].ravel()], np.asarray(mass).reshape(len(axis), -1)
+        mean = axis @ weight
+        spread_of = np.sqrt(axis**2 @ weight - mean**2)
+        z = (effects.mean(0) - mean) / (spread_of / np.sqrt(times))
+        assert np.abs(z).max() < error_budget.standard_errors(40)
+        ratio = effects.std(0) / spread_of
+        assert np.abs(ratio - 1).max() < error_budget.standard_errors(40) / np.sqrt(times)
+        assert all(len(np.unique(one)) == times for one in effects.T)  # from no lattice
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"prompt": "again"}, {"outcome": "tie", "trial": "9"}],
+    ids=["a second prompt", "ties, of which items have an effect"],
+)
+def test_items_with_further_effects_are_sampled(change: dict[str, str]) -> None:
+    frame = log("j").frame.assign(prompt="once")
+    more = frame.head(1).assign(**change)
+    assert MODEL.marginal(MODEL.prepare(Trials.from_frame(pd.concat([frame, more])))) is None
+    assert MODEL.marginal(MODEL.prepare(Trials.from_frame(frame))) is not None
+
+
+def test_formulas_distinguish_items_which_are_sampled() -> None:
+    trials = log("j")
+    trials = Trials.from_frame(trials.frame.assign(words=[*range(len(trials.frame))]))
+    model = RepeatedTrials(formulas=("preference ~ 1 + category",))
+    assert model.marginal(model.prepare(trials)) is None
+
+
+def test_small_posteriors_are_sampled_and_so_are_those_whose_integral_is_known_badly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = with_parameters(MODEL, MODEL.prepare(log("j", "k")))
     job, engine = Job(model=MODEL, data=data), Hmc(chains=2, draws=20, tune=20)
-    assert run_integrated(job, engine) is not None
-    monkeypatch.setattr("bayesjudge.inference.engines.hmc.MOST_CELLS", 10)
+    assert run_integrated(job, engine) is None
+    monkeypatch.setattr("bayesjudge.inference.engines.hmc.SMALL", 1)
+    drawn = run_integrated(job, engine)
+    assert drawn is not None
+    assert drawn.flat.shape == (2, 20, job.target.size)
+    assert np.isfinite(drawn.flat).all()
+    assert 0 < drawn.facts["integration_error"] < 1e-4
+    monkeypatch.setattr("bayesjudge.inference.engines.hmc.MOST_ERROR", 0.0)
     assert run_integrated(job, engine) is None
 
 
-def test_an_integral_that_is_known_badly_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = with_parameters(MODEL, MODEL.prepare(log()))
-    monkeypatch.setattr("bayesjudge.inference.engines.hmc.MOST_ERROR", 0.0)
-    assert run_integrated(Job(model=MODEL, data=data), Hmc(chains=2, draws=20, tune=20)) is None
+def simulated(judges: int, items: int, runs: int, seed: int) -> tuple[Trials, Any]:
+    """Verdicts 0 and 1 on single answers, and the flip rate of every judge."""
+    rng = np.random.default_rng(seed)
+    rho, own = 0.3, rng.normal(1, 3, items)
+    frames, truth = [], []
+    for judge in range(judges):
+        p = 1 / (1 + np.exp(-own - (2 * rng.normal(size=items) if judges > 1 else 0.0)))
+        pi = rng.beta(p * (1 - rho) / rho, (1 - p) * (1 - rho) / rho)
+        wins = rng.random((runs, items)) < pi
+        frames.append(
+            pd.DataFrame(
+                {
+                    "item": np.tile(np.arange(items), runs).astype(str),
+                    "judge": f"j{judge}",
+                    "outcome": np.where(wins, "a", "b").ravel(),
+                }
+            )
+        )
+        truth.append(np.minimum(pi, 1 - pi).mean())
+    return replace(Trials.from_frame(pd.concat(frames)), single=True), np.array(truth)
 
 
 @pytest.mark.slow
-def test_a_thousand_items_pass_the_gate_and_recover_what_was_so() -> None:
-    rng = np.random.default_rng(3)
-    items, runs, rho = 1000, 5, 0.3
-    p = 1 / (1 + np.exp(-rng.normal(1, 3, items)))
-    pi = rng.beta(p * (1 - rho) / rho, (1 - p) * (1 - rho) / rho)
-    wins = rng.random((runs, items)) < pi
-    frame = pd.DataFrame(
-        {"item": np.tile(np.arange(items), runs), "judge": "j", "outcome": np.where(wins, "a", "b").ravel()}
-    )
-    trials = replace(Trials.from_frame(frame.assign(item=frame["item"].astype(str))), single=True)
+@pytest.mark.parametrize(("judges", "items", "runs", "seed"), [(1, 1000, 5, 3), (3, 400, 3, 4)])
+def test_many_items_pass_the_gate_and_recover_what_was_so(judges: int, items: int, runs: int, seed: int) -> None:
+    trials, truth = simulated(judges, items, runs, seed)
     found = fit(MODEL, trials, engine=Hmc(draws=500, tune=300, most_draws=1500), seed=1)
     assert found.gate.passed, found.gate
-    assert found.manifest["integrated"] == "item_preference"
-    rows = found.estimates().frame.set_index("estimand")
-    truth = np.minimum(pi, 1 - pi).mean()
-    assert rows.loc["flip_rate", "lower"] < truth < rows.loc["flip_rate", "upper"]
-    # Sampled with their thousand effects they had R-hat 1.02 and 233 effective draws after 2,100 draws of each chain.
-    assert rows.loc["flip_rate", "upper"] - rows.loc["flip_rate", "lower"] < 0.03
+    assert found.manifest["integrated"]
+    rows = found.estimates(prob=0.999).frame.query("estimand == 'flip_rate'")
+    assert len(rows) == judges
+    assert (rows["lower"].to_numpy() < truth).all()
+    assert (truth < rows["upper"].to_numpy()).all()
+    # Sampled with their thousand effects one judge's had R-hat 1.02 and 233 effective draws after 2,100 of each chain.
+    assert (rows["upper"] - rows["lower"]).max() < (0.05 if judges == 1 else 0.12)

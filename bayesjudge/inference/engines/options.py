@@ -93,9 +93,9 @@ class Hmc(Chains):
 
     Faster than NUTS where a model has many well-determined parameters, and where many posteriors run side by
     side. Divergent transitions are treated as by `Nuts`.
-    Where a model has units that are independent given what they share (`bayesjudge.model.HasUnits`), `fit` integrates
-    their own effects out and draws them afterwards, with a target acceptance of .95 or more; the manifest of the fit
-    then has ``integrated`` and ``integration_error``.
+    Where a model has units that are independent given what they share (`bayesjudge.model.HasMarginal`), `fit`
+    integrates their own effects out and draws them afterwards, with a target acceptance of .95 or more; the manifest of
+    the fit then has ``integrated`` and ``integration_error``.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from numpyro.infer.util import constrain_fn, potential_energy, transform_fn, unc
 
 from bayesjudge.errors import UsageError
 from bayesjudge.inference.programs import accelerator
-from bayesjudge.model import Data, Model, latent_sites, program_of
+from bayesjudge.model import Data, Marginal, Model, latent_sites, program_of
 
 type Arrays = Mapping[str, Any]
 
@@ -72,7 +72,7 @@ class Sets:
 _CACHE: dict[tuple[Any, ...], Density] = {}
 
 
-def density(model: Model, data: Data) -> Density:
+def density(model: Model | Marginal, data: Data) -> Density:
     """The density of ``model`` for data shaped like ``data``; built once for each shape in a process.
 
     Where the parameters of priors are among the arrays, one density serves all priors of the same families.
@@ -87,7 +87,7 @@ def density(model: Model, data: Data) -> Density:
     return _CACHE[key]
 
 
-def _require_hashable(model: Model) -> None:
+def _require_hashable(model: Model | Marginal) -> None:
     """Refuse options that a program cannot be kept under."""
     described: Any = model
     options: dict[str, Any] = vars(described) if is_dataclass(described) else {}
@@ -101,7 +101,7 @@ def _require_hashable(model: Model) -> None:
             ) from error
 
 
-def _build(model: Model, data: Data) -> Density:
+def _build(model: Model | Marginal, data: Data) -> Density:
     accelerator.prepare()
     generative = partial(_generative, model, data)
     sites = _sites(generative, data.arrays, model.label)
@@ -148,7 +148,7 @@ def _build(model: Model, data: Data) -> Density:
     )
 
 
-def _generative(model: Model, data: Data, arrays: Arrays) -> None:
+def _generative(model: Model | Marginal, data: Data, arrays: Arrays) -> None:
     model.numpyro(data.with_arrays(arrays))
 
 
