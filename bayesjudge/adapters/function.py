@@ -79,6 +79,12 @@ class FunctionModel(NamedEstimands):
             )
         return observing(self.source, data, observed)
 
+    def estimands(self, data: Data) -> dict[str, tuple[str, ...]]:
+        """Variables that are reported, with the axis of each."""
+        sites, made = self._called(data)
+        axes = pymc.variables(made) if pymc.is_model(made) else self._axes(sites, data)
+        return {name: axes[name] for name in view_of(data).estimands if name in axes}
+
     def numpyro(self, data: Data) -> None:
         """The function, its observations as ``data`` has them."""
         from numpyro import handlers
@@ -167,9 +173,6 @@ class FunctionModel(NamedEstimands):
         return list(observed)
 
     def _require_estimands(self, sites: Mapping[str, Any], data: Data) -> None:
-        """Deterministic sites are in no plate: their shape says what they are of."""
-        from bayesjudge.inference.programs.density import axes_of
-
         for name, frame in (
             (name, frame) for name, site in sites.items() for frame in site.get("cond_indep_stack", ())
         ):
@@ -178,6 +181,13 @@ class FunctionModel(NamedEstimands):
                     f"{name!r} of {self.source} lies in a plate {frame.name!r} of {frame.size}, and the table "
                     f"has {size}: write numpyro.plate({frame.name!r}, data.size({frame.name!r}))"
                 )
+        require_estimands(self.source, self._axes(sites, data), data, fix=_FIX)
+
+    @staticmethod
+    def _axes(sites: Mapping[str, Any], data: Data) -> dict[str, tuple[str, ...]]:
+        """Deterministic sites are in no plate: their shape says what they are of."""
+        from bayesjudge.inference.programs.density import axes_of
+
         axis_of = view_of(data).estimands
         lengths = {axis: (len(data.coords[axis]),) for axis in view_of(data).axes}
 
@@ -185,12 +195,11 @@ class FunctionModel(NamedEstimands):
             axis = axis_of.get(name, "")
             return (axis,) if shape == lengths.get(axis) else tuple(map(str, shape))
 
-        axes = {
+        return {
             name: axes_of(site) if site["type"] == "sample" else along(name, np.shape(site["value"]))
             for name, site in sites.items()
             if site["type"] in {"sample", "deterministic"}
         }
-        require_estimands(self.source, axes, data, fix=_FIX)
 
 
 _FIX = "put it within numpyro.plate('{axis}', data.size('{axis}'))"

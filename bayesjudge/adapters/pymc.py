@@ -37,9 +37,7 @@ def prepared(source: str, model: Any, data: Data) -> Data:
     """
     if discrete := [one.name for one in model.discrete_value_vars]:
         raise UsageError(f"variable {discrete[0]!r} of {source} is a discrete unknown: sum it out of the likelihood")
-    axes = {name: tuple(map(str, dims)) for name, dims in model.named_vars_to_dims.items()}
-    variables = [one.name for one in (*model.free_RVs, *model.deterministics)]
-    require_estimands(source, {name: axes.get(name, _nameless(model[name])) for name in variables}, data, fix=_FIX)
+    require_estimands(source, variables(model), data, fix=_FIX)
     view = view_of(data)
     for axis in (axis for axis in view.axes if axis in model.coords):
         require_entries(source, model.coords[axis], data, axis=axis)
@@ -57,6 +55,7 @@ def prepared(source: str, model: Any, data: Data) -> Data:
         if name in view.arrays and not (name in data.arrays and np.array_equal(values, data[name])):
             raise UsageError(f"variable {name!r} of {source} must observe the array of its name, data[{name!r}]")
     own = {name: values for name, values in values_of.items() if name not in view.arrays}
+    axes = _axes(model)
     dims = {name: axes.get(name, tuple(f"{name}_{axis}" for axis in range(own[name].ndim))) for name in own}
     sizes = {dim: size for name in own for dim, size in zip(dims[name], own[name].shape, strict=True)}
     known = replace(
@@ -69,7 +68,17 @@ def prepared(source: str, model: Any, data: Data) -> Data:
     return observing(source, known, [*values_of])
 
 
+def variables(model: Any) -> dict[str, tuple[str, ...]]:
+    """Axes of every variable that is not observed."""
+    names = [one.name for one in (*model.free_RVs, *model.deterministics)]
+    return {name: _axes(model).get(name, _nameless(model[name])) for name in names}
+
+
 _FIX = "write dims='{axis}', within pm.Model(coords={{'{axis}': data.coords['{axis}']}})"
+
+
+def _axes(model: Any) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(map(str, dims)) for name, dims in model.named_vars_to_dims.items()}
 
 
 def _nameless(variable: Any) -> tuple[str, ...]:

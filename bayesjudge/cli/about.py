@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bayesjudge.cli.options import Json
-from bayesjudge.cli.registered import kind_of
+from bayesjudge.cli.registered import Kind, small_data
 from bayesjudge.cli.running import deliver, mapping, plain_messages, require_targets
 from bayesjudge.errors import UsageError
 
@@ -38,10 +38,13 @@ def show(
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(help="One of them: its priors, and what they say before data.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="One of them, or file.py:name: its priors, and what they say before data.")
+    ] = None,
     prior: Annotated[list[str] | None, typer.Option(help="Prior in place of the default: NAME=PRIOR.")] = None,
+    table: Kind = None,
 ) -> None:
-    """Every registered generative model, with what it is for; or the priors of one.
+    """Every registered generative model, with what it is for; or the priors of one, yours too.
 
     Example: bayesjudge models judge_error --prior sensitivity=160/200
     """
@@ -49,34 +52,45 @@ def models(
         from bayesjudge.model import find_model, model_names
 
         if name is not None:
-            typer.echo(_priors_of(name, mapping(prior, "--prior", "sensitivity=160/200")))
+            typer.echo(_described(name, mapping(prior, "--prior", "sensitivity=160/200"), table))
             return
         for each in model_names():
             described = (find_model(each).__doc__ or "").strip().partition("\n")[0]
             typer.echo(f"{each:20} {described}")
 
 
-def _priors_of(name: str, given: Mapping[str, str]) -> str:
-    """The slots of a model, and what it expects of a small table."""
+def _described(name: str, given: Mapping[str, str], table: str | None) -> str:
+    """What a function observes and reports, the slots of a model, and what it expects of a small table."""
+    from bayesjudge.adapters import FunctionModel, TreeModel, as_model
+    from bayesjudge.adapters.files import names_file
     from bayesjudge.checks import prior_predictive
-    from bayesjudge.datasets.small import small_table
-    from bayesjudge.model import GenerativeModel
+    from bayesjudge.model import GenerativeModel, elsewhere
     from bayesjudge.options.registered import named
 
-    model = named(name)
-    if not isinstance(model, GenerativeModel):
+    model = as_model(name) if names_file(name) else named(name)
+    if not isinstance(model, GenerativeModel) or isinstance(model, TreeModel):
         raise UsageError(f"{name} states no priors")
+    kind, data = small_data(model, table)
     model = model.with_priors(given)
     lines = [model.label, ""]
+    if isinstance(model, FunctionModel):
+        lines += [f"  {'observes':22} {_with_axes({one: data.dims[one] for one in data.observations})}"]
+        lines += [f"  {'reports':22} {_with_axes(model.estimands(data))}", ""]
     for slot, one in model.priors.items():
         prior = model.chosen_priors[slot]
         why = one.reason if prior == one.default else f"given; the default is {one.default}"
         lines.append(f"  {slot:22} {prior!s:24} {one.unit:26} {why}")
-    rows = prior_predictive(model, small_table(kind_of(model.name, None)))
-    lines += ["", "before data, for a small table (mean, 95 % interval):"]
-    for row in rows.itertuples():
+    if data.unobserved or elsewhere(model, data):
+        why = data.unobserved or f"{name} is written in PyMC"
+        return "\n".join([*lines, f"nothing is drawn before data: {why}"])
+    lines += ["", f"before data, for a small table of {kind} (mean, 95 % interval):"]
+    for row in prior_predictive(model, data).itertuples():
         lines.append(f"  {row.quantity!s:34} {row.unit!s:26} {row.mean:9.3f}  [{row.lower:.3f}, {row.upper:.3f}]")
     return "\n".join(lines)
+
+
+def _with_axes(names: Mapping[str, Sequence[str]]) -> str:
+    return ", ".join(f"{name} ({', '.join(axes)})" if axes else name for name, axes in names.items()) or "nothing"
 
 
 def doctor() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from bayesjudge.model import Model
+    from bayesjudge.model import Data, Model
 
 Kind = Annotated[str | None, typer.Option(help="Kind of small table to judge a model on; for one of another package.")]
 Choices = Annotated[list[str] | None, typer.Option(help="A model's option, for instance pooling=shared.")]
@@ -44,6 +44,26 @@ def kind_of(model: str, table: str | None) -> str:
     if table not in (fitting := _alike(KIND_OF_MODEL[model])):
         raise UsageError(f"{model} does not take a small table of {table!r}; it takes: {', '.join(fitting)}")
     return table
+
+
+def small_data(model: Model, table: str | None) -> tuple[str, Data]:
+    """The small table that a model takes, its kind and its data; that of a function is the first that it takes."""
+    from bayesjudge.adapters import NamedEstimands
+    from bayesjudge.datasets.small import small_table, table_kinds
+    from bayesjudge.errors import InputError, UsageError
+
+    if table is not None or not isinstance(model, NamedEstimands):
+        kind = kind_of(model.name, table)
+        return kind, model.prepare(small_table(kind))
+    for kind in table_kinds():
+        try:
+            return kind, model.prepare(small_table(kind))
+        except (InputError, UsageError):
+            continue
+    raise UsageError(
+        f"{model.source} takes none of the small tables: --table {table_kinds()[0]}, or the kind that it is for, says "
+        "what it lacks there; of a log of yours, bayesjudge.prior_predictive(model, log) says what it expects"
+    )
 
 
 def _alike(kind: str) -> tuple[str, ...]:
