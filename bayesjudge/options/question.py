@@ -107,9 +107,9 @@ class QuestionOptions(Options):
     models: Annotated[
         Sequence[Any] | None,
         Option(
-            "Model: a registered name, with options in brackets, file.py:name of a function in NumPyro or PyMC, a .nc "
-            "file of a fit, or default for the question's own; in Python also the object itself. May be given more "
-            "than once.",
+            "Model: a registered name, with options and formulas in brackets, file.py:name of a function in NumPyro or "
+            "PyMC, a .nc file of a fit, or default for the question's own; in Python also the object itself. May be "
+            "given more than once.",
             flag="--model",
             metavar="<model>",
             recorded="given",
