@@ -478,6 +478,20 @@ class DrawnElsewhere(Protocol):
         ...
 
 
+@runtime_checkable
+class MeetsData(Protocol):
+    """A model that knows its priors once it has data: a function, which states them as it is called."""
+
+    def met(self, data: Data) -> Self:
+        """The model with the slots that it has for these data."""
+        ...
+
+
+def met[M](model: M, data: Data) -> M:
+    """A model as it is for these data."""
+    return model.met(data) if isinstance(model, MeetsData) else model
+
+
 def elsewhere(model: Model, data: Data) -> Elsewhere | None:
     """Where the draws of a model come from, if not from this package."""
     return model.elsewhere(data) if isinstance(model, DrawnElsewhere) else None

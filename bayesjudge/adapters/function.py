@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,9 +21,14 @@ from bayesjudge.adapters.views import shown_arrays, view_of
 from bayesjudge.errors import EngineError, UsageError
 from bayesjudge.model import Data, Elsewhere
 from bayesjudge.models.common.at_draws import at_draws
+from bayesjudge.priors import FAMILIES, Slot
+from bayesjudge.priors.slot import PROBABILITY
 
 if TYPE_CHECKING:
     import xarray as xr
+
+#: What a prior may be of a site that nothing is known of.
+_ANY = Slot("Beta(1, 1)", PROBABILITY, "", families=tuple(FAMILIES))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,17 +43,56 @@ class FunctionModel(NamedEstimands):
         What the model is called; by default as the function.
     columns : tuple of str
         Columns of the log by which verdicts are counted in cells, as `cells` says.
+    slots, fixed : tuple of pairs, optional
+        Of its sites, once it has `met` data: those whose prior can be changed, and why others' cannot.
     """
 
     function: Callable[[Data], Any]
     named: str = ""
     columns: tuple[str, ...] = ()
+    slots: tuple[tuple[str, Slot], ...] | None = field(default=None, repr=False)
+    fixed: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
         """That of the function."""
         name = self.named or getattr(self.function, "__name__", type(self.function).__name__)
         return name if self.named or name.isidentifier() else "function"
+
+    @property
+    def priors(self) -> Mapping[str, Slot]:
+        """Sites whose distributions have numbers for parameters; before it has met data, those that were given."""
+        if self.slots is None:
+            return {name: Slot(prior, "as in the function", "given") for name, prior in self.given}
+        return dict(self.slots)
+
+    def with_priors(self, priors: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
+        """The function with other priors; before it has met data any name is taken, and looked at then."""
+        asked = {**(priors or {}), **named}
+        if self.slots is None:
+            if ranges := [name for name, prior in asked.items() if isinstance(prior, str) and ".." in prior]:
+                raise UsageError(
+                    f"prior {ranges[0]} of {self.source}: {asked[ranges[0]]} is of the family that the function has "
+                    "there, which its data show: write a family out, as in Beta(16, 4), or give it to the question"
+                )
+            found = dict(self.given) | {name: _ANY.read(prior) for name, prior in asked.items()}
+            return replace(self, given=tuple(sorted(found.items())))
+        for name, why in self.fixed:
+            if name in asked:
+                raise UsageError(f"prior {name} of {self.source}: {why}")
+        return super().with_priors(asked)
+
+    def met(self, data: Data) -> Self:
+        """The function with the slots that it states when it is called with these data."""
+        from bayesjudge.adapters.priors import stated
+
+        sites, made = self._called(data)
+        slots: tuple[tuple[str, Slot], ...] = ()
+        if pymc.is_model(made):
+            fixed = tuple((name, "PyMC has it: change it in the function") for name in pymc.variables(made))
+        else:
+            slots, fixed = stated(sites, self._called(data, seed=1)[0])
+        return replace(self, slots=slots, fixed=fixed, given=()).with_priors(dict(self.given))
 
     def viewed(self, table: Any) -> Data:
         """The arrays of a table, or of counts."""
@@ -65,6 +109,8 @@ class FunctionModel(NamedEstimands):
         """
         data = self.viewed(table)
         sites, made = self._called(data)
+        if self.given:
+            self.met(data)  # refuses priors of other sites
         if pymc.is_model(made):
             return pymc.prepared(self.source, made, data)
         factors = [name for name, site in sites.items() if type(site.get("fn")).__name__ == "Unit"]
@@ -91,10 +137,11 @@ class FunctionModel(NamedEstimands):
 
         if pymc.WRITTEN in data.facts:
             raise UsageError(f"{self.source} is written in PyMC: simulation studies need a function in NumPyro")
+        function = self._believing(data)
         if data.unobserved:
-            self.function(data)
+            function(data)
             return
-        free = handlers.uncondition(self.function)
+        free = handlers.uncondition(function)
         known = {name: data[name] for name in data.observations if name in data.arrays}
         handlers.condition(free, data=known)(data)
 
@@ -114,7 +161,7 @@ class FunctionModel(NamedEstimands):
 
         if data.unobserved:
             raise UsageError(f"{data.unobserved}: write the likelihood as a distribution of an array")
-        sites = handlers.trace(handlers.seed(handlers.uncondition(self.function), key)).get_trace(data)
+        sites = handlers.trace(handlers.seed(handlers.uncondition(self._believing(data)), key)).get_trace(data)
         return {name: site["value"] for name, site in sites.items() if site["type"] in {"sample", "deterministic"}}
 
     def reported(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
@@ -136,14 +183,20 @@ class FunctionModel(NamedEstimands):
                 found[name] = xr.DataArray(value, dims=("chain", "draw", *axes), coords=axes)
         return found
 
-    def _called(self, data: Data) -> tuple[Mapping[str, Any], Any]:
+    def _believing(self, data: Data) -> Callable[[Data], Any]:
+        """The function with the priors in use."""
+        from bayesjudge.adapters.priors import Believing
+
+        return Believing(self.function, self.in_use(data)) if self.priors else self.function
+
+    def _called(self, data: Data, *, seed: int = 0) -> tuple[Mapping[str, Any], Any]:
         """The sites of the function, and what it returns."""
         from numpyro import handlers
 
         from bayesjudge.inference.programs import accelerator
 
         accelerator.prepare()
-        with handlers.trace() as sites, handlers.seed(rng_seed=0):
+        with handlers.trace() as sites, handlers.seed(rng_seed=seed):
             try:
                 made = self.function(data)
             except KeyError as error:

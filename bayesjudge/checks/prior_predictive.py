@@ -9,7 +9,7 @@ import pandas as pd
 
 from bayesjudge.errors import require_prob, require_whole
 from bayesjudge.estimates.posterior import estimates_of
-from bayesjudge.model import GenerativeModel, Model, prepared, with_parameters
+from bayesjudge.model import GenerativeModel, Model, met, prepared, with_parameters
 
 
 def prior_predictive(model: Model, table: Any, *, draws: int = 1000, prob: float = 0.95, seed: int = 0) -> pd.DataFrame:
@@ -51,6 +51,7 @@ def prior_predictive(model: Model, table: Any, *, draws: int = 1000, prob: float
     require_prob(prob)
     accelerator.prepare()
     plain = prepared(model, table)
+    model = met(model, plain)
     data = with_parameters(model, plain)
     found = prior_groups(model, data, density(model, data), seed=seed, draws=draws)
     rows: list[dict[str, Any]] = []

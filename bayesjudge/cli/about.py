@@ -64,14 +64,14 @@ def _described(name: str, given: Mapping[str, str], table: str | None) -> str:
     from bayesjudge.adapters import FunctionModel, TreeModel, as_model
     from bayesjudge.adapters.files import names_file
     from bayesjudge.checks import prior_predictive
-    from bayesjudge.model import GenerativeModel, elsewhere
+    from bayesjudge.model import GenerativeModel, elsewhere, met
     from bayesjudge.options.registered import named
 
     model = as_model(name) if names_file(name) else named(name)
     if not isinstance(model, GenerativeModel) or isinstance(model, TreeModel):
         raise UsageError(f"{name} states no priors")
     kind, data = small_data(model, table)
-    model = model.with_priors(given)
+    model = met(model, data).with_priors(given)
     lines = [model.label, ""]
     if isinstance(model, FunctionModel):
         lines += [f"  {'observes':22} {_with_axes({one: data.dims[one] for one in data.observations})}"]
@@ -80,6 +80,8 @@ def _described(name: str, given: Mapping[str, str], table: str | None) -> str:
         prior = model.chosen_priors[slot]
         why = one.reason if prior == one.default else f"given; the default is {one.default}"
         lines.append(f"  {slot:22} {prior!s:24} {one.unit:26} {why}")
+    if isinstance(model, FunctionModel):
+        lines += [f"  {site:22} not to be changed: {why}" for site, why in model.fixed]
     if data.unobserved or elsewhere(model, data):
         why = data.unobserved or f"{name} is written in PyMC"
         return "\n".join([*lines, f"nothing is drawn before data: {why}"])

@@ -30,6 +30,7 @@ from bayesjudge.model import (
     Model,
     elsewhere,
     latent_sites,
+    met,
     prepared,
     with_parameters,
 )
@@ -131,7 +132,7 @@ class Fit:
 
     @property
     def states_priors(self) -> bool:
-        """Whether the model's priors can be stated, and so replaced; a function's cannot."""
+        """Whether the model's priors can be stated, and so replaced; stored draws' cannot."""
         return isinstance(self.model, GenerativeModel) and bool(self.model.priors)
 
     def robustness(
@@ -270,6 +271,7 @@ class Fitting:
         accelerator.release_when_many()
         model, engine = self.model, self.engine
         plain = prepared(model, self.table)
+        model = met(model, plain)
         data = with_parameters(model, plain)
         if (others := elsewhere(model, plain)) is not None:
             made, gate = taken(model, plain, others, engine=engine, seed=self.seed, progress=self.progress)

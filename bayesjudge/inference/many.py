@@ -30,7 +30,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared
 from bayesjudge.inference.programs.stacks import Stack, stack
 from bayesjudge.inference.tree import posterior_dataset
-from bayesjudge.model import Data, GenerativeModel, Model, latent_sites, prepared, program_of, with_parameters
+from bayesjudge.model import Data, GenerativeModel, Model, latent_sites, met, prepared, program_of, with_parameters
 
 #: Draws, and warm-up draws, of each chain of an engine that is named.
 DRAWS = 500
@@ -153,7 +153,9 @@ def fit_many(
     plain = [prepared(model, table) for table in tables]
     models: Sequence[Model] = [model] * len(plain)
     if priors is not None:
-        models, plain = _believing(model, priors), plain * len(priors) if len(plain) == 1 else plain
+        times = len(priors) if len(plain) == 1 else 1
+        stating, plain = [met(model, data) for data in plain] * times, plain * times
+        models = [_believing(one, given) for one, given in zip(stating, priors, strict=True)]
     known = [with_parameters(one, data) for one, data in zip(models, plain, strict=True)]
     groups = [_Group.of(numbers, models, known) for numbers in _shapes(models, known)]
     run = _Run(batch=batch, mesh=mesh, executor=executor)
@@ -173,10 +175,10 @@ def fit_many(
     )
 
 
-def _believing(model: Model, priors: Sequence[Mapping[str, Any]]) -> list[Model]:
+def _believing(model: Model, priors: Mapping[str, Any]) -> Model:
     if not isinstance(model, GenerativeModel):
         raise UsageError(f"{model.label} has no priors that can be stated: leave priors= out")
-    return [model.with_priors(one) for one in priors]
+    return model.with_priors(priors)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -119,9 +119,9 @@ class QuestionOptions(Options):
         Mapping[str, Any],
         Option(
             "Prior that replaces a model's default: sensitivity=160/200 (an earlier study), sensitivity=0.7..0.9 "
-            "(holds 90 %), 'sensitivity=Beta(16, 4)', or judge_error.sensitivity=... of one model alone; in Python "
-            "also a distribution of NumPyro or SciPy (frozen), or a Prior of PyMC-extras or Bambi, of a family that "
-            "can be written as text (neither Uniform nor truncated).",
+            "(holds 90 %), 'sensitivity=Beta(16, 4)', or of one model alone judge_error.sensitivity=... or "
+            "file.py:name.sensitivity=...; in Python also a distribution of NumPyro or SciPy (frozen), or a Prior of "
+            "PyMC-extras or Bambi, of a family that can be written as text (neither Uniform nor truncated).",
             flag="--prior",
             metavar="sensitivity=160/200",
             recorded="given",

@@ -156,7 +156,7 @@ def test_what_observations_share_is_said_of_models_that_see_counts() -> None:
     log = LOG.verdicts.frame.assign(doc=LOG.verdicts.frame["item"].str[-1])
     found = bj.accuracy(log, models=["default", taken_at_its_word], cluster="doc", engine="laplace", **SHORT)
     assert [text for text in found.warnings if "treats observations that share doc as independent" in text]
-    assert set(found.robustness()["method"]) == {"bayes:judge_error[partial]"}
+    assert set(found.robustness()["method"]) == {"bayes:judge_error[partial]", "bayes:taken_at_its_word"}
     votes = simulate_battles(seed=1).battles.frame
     for prompt, shared in ((votes["item"].str[-2:], True), (votes["item"], False)):
         elo = bj.elo(votes.assign(prompt=prompt), models=["bradley_terry", strengths], engine="laplace", bootstrap=0)

@@ -87,6 +87,18 @@ def test_what_is_not_drawn_before_data_is_a_sentence(own: str, name: str, why: s
     assert why in found.stdout
 
 
+def test_priors_of_a_function_are_shown_and_changed(own: str) -> None:
+    shown = run("models", f"{own}:known", "--prior", "sensitivity=10/20").stdout
+    assert shown.startswith("bayes:known[sensitivity~Beta(11, 11)]\n")
+    words = [line.split() for line in shown.splitlines()]
+    assert "given; the default is Beta(161, 41)" in shown
+    assert ["specificity", "Beta(161,", "41)", "probability", "as", "the", "function", "has", "it"] in words
+    (row,) = (one for one in words if one[:2] == ["sensitivity", "judge"])
+    assert float(row[2]) == pytest.approx(0.5, abs=0.02)
+    refused = run("models", f"{own}:elsewhere", "--prior", "accuracy=1/2")
+    assert "prior accuracy of elsewhere: PyMC has it: change it in the function" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -63,7 +63,7 @@ ROOMS = {
     "baselines": LEAVES | {"counts"},
     "datasets": LEAVES | {"counts"},
     "models": LEAVES | {"counts", "effects", "model", "priors"},
-    "adapters": LEAVES | {"baseline", "counts", "effects", "inference", "model", "models", "readers"},
+    "adapters": LEAVES | {"baseline", "counts", "effects", "inference", "model", "models", "priors", "readers"},
     "checks": {"errors", "estimates", "model", "inference"},
     # Figures know estimates only; pages and screens are made of stored answers, without what was fitted.
     "plots": {"errors", "estimates", "text"},

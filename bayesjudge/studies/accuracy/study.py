@@ -103,6 +103,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     panels = [one for one in every if isinstance(one.model, JudgePanel)]
     models = [one for one in every if one not in panels]
     chosen = _choose(counts, options.judges)
+    models = [one.met(options, counts.for_judge(chosen[0])) for one in models]
     _require_one_judge(models, chosen)
     _require_mixable(models, chosen, options)
     # Without a label poolings differ by their priors alone.

@@ -92,7 +92,7 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
             f"{named[0].model.label} reads agreements and disagreements; with labels='positives' agreements alone are "
             "recorded, which verdict_agreement allows for"
         )
-    answering = [Further(agreement_model(options)), *further]
+    answering = [Further(agreement_model(options)), *(one.met(options, mine) for one in further)]
     require_distinct([one.model for one in answering])
     require_believed(options, [one.model for one in answering])
     jobs = {one.model.label: one.job(mine, options) for one in answering}

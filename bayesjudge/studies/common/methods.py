@@ -8,16 +8,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayesjudge.adapters import model_or_fit
+from bayesjudge.adapters import FunctionModel, model_or_fit
 from bayesjudge.adapters.baseline import taken_as_baseline
 from bayesjudge.adapters.files import names_file
 from bayesjudge.baseline import DEFAULT, Baseline, QuestionName, chosen_baselines
 from bayesjudge.baselines.common.columns import MINUS
-from bayesjudge.errors import UsageError, did_you_mean
+from bayesjudge.errors import InputError, UsageError, did_you_mean
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.inference import Fit, Fitting
-from bayesjudge.model import GenerativeModel, Model, lacks
+from bayesjudge.model import GenerativeModel, MeetsData, Model, lacks, met, prepared
 from bayesjudge.options.registered import named
 
 if TYPE_CHECKING:
@@ -39,7 +39,12 @@ def further_models(options: QuestionOptions, *, own: Collection[str], needs: typ
         if isinstance(one, str) and one in (*own, DEFAULT):
             continue
         given = named(one) if isinstance(one, str) and not names_file(one) else model_or_fit(one)
-        further = Further(given.model, given) if isinstance(given, Fit) else Further(believing(given, options))
+        own_priors = isinstance(given, MeetsData)  # which its data show
+        further = (
+            Further(given.model, given)
+            if isinstance(given, Fit)
+            else Further(given if own_priors else believing(given, options))
+        )
         if not isinstance(further.model, needs):
             raise lacks(further.model, needs)
         found.append(further)
@@ -53,6 +58,18 @@ class Further:
     model: Model
     made: Fit | None = None
 
+    def met(self, options: QuestionOptions, *tables: Any) -> Further:
+        """A function with the question's priors, on the first of the tables that it takes; others have theirs."""
+        if self.made is not None or not isinstance(self.model, MeetsData):
+            return self
+        refused: list[Exception] = []
+        for table in tables:
+            try:
+                return Further(believing(met(self.model, prepared(self.model, table)), options))
+            except (UsageError, InputError) as error:
+                refused.append(error)
+        raise refused[0]
+
     def job(self, table: Any, options: QuestionOptions) -> Fitting:
         """What makes its fit."""
         return Fitting(model=self.model, table=table, made=self.made, **options.sampling)
@@ -62,13 +79,13 @@ def believing[M](model: M, options: QuestionOptions) -> M:
     """A model with those of the question's priors that are for it: named ``slot``, or ``model.slot``."""
     if not isinstance(model, GenerativeModel):
         return model
-    return model.with_priors({slot: options.priors[name] for name, slot in _taken(model, options.priors).items()})
+    return model.with_priors({slot: options.priors[name] for name, slot in _taken(model, options).items()})
 
 
 def require_believed(options: QuestionOptions, models: Iterable[Model]) -> None:
     """Refuse a prior that no model of the question takes."""
     known = [model for model in models if isinstance(model, GenerativeModel)]
-    taken = {name for model in known for name in _taken(model, options.priors)}
+    taken = {name for model in known for name in _taken(model, options)}
     slots = {slot: None for model in known for slot in model.priors}
     for name in (name for name in options.priors if name not in taken):
         there = {model.name: ", ".join(model.priors) for model in reversed(known) if model.priors}
@@ -76,12 +93,14 @@ def require_believed(options: QuestionOptions, models: Iterable[Model]) -> None:
         raise UsageError(f"no prior {name!r}{did_you_mean(name.rpartition('.')[2], slots)}; there are {listed}")
 
 
-def _taken(model: GenerativeModel, names: Iterable[str]) -> dict[str, str]:
-    """Names of priors that are for a model, with its slots; the name of the model itself goes before."""
+def _taken(model: GenerativeModel, options: QuestionOptions) -> dict[str, str]:
+    """Names of priors that are for a model, with its slots; its name, or the file's and it, may stand before."""
     found = {}
-    for name in sorted(names, key=lambda name: "." in name):
+    files = [one for one in options.models or () if names_file(one) and one.rpartition(":")[2] == model.name]
+    for name in sorted(options.priors, key=lambda name: "." in name):
         of, _, slot = name.rpartition(".")
-        if of in {"", model.name} and slot in model.priors:
+        fixed = dict(model.fixed) if of and isinstance(model, FunctionModel) else {}  # it says why
+        if of in {"", model.name, *files} and slot in {*model.priors, *fixed}:
             found[name] = slot
     return found
 

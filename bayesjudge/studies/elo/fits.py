@@ -105,7 +105,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         models += [(scale, BradleyTerry(judge=judge, by_group=True)) for scale, judge in scales if by_group]
     models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
     models = [(scale, as_requested(model, counts, options)) for scale, model in models]
-    further = further_models(options, own=OWN, needs=GivesElo)
+    further = [one.met(options, counts) for one in further_models(options, own=OWN, needs=GivesElo)]
     models += [("", one.model) for one in further]
     if not models:
         raise UsageError(

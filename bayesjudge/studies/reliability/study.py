@@ -93,7 +93,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if compared is not None:  # of scores alone their own job says it
         _require_repeats(counts)
         _warn_of_hours(compared)
-    further = further_models(options, own=OWN, needs=Model)
+    further = [one.met(options, *counts) for one in further_models(options, own=OWN, needs=Model)]
     require_distinct([of_trials, of_scores, *(one.model for one in further)])
     planned: dict[str, Fitting | str] = {}
     if isinstance(compared, TrialCounts):
