@@ -180,6 +180,33 @@ class Fit:
 
         return loo(self)
 
+    def plot(self, kind: str = "forest", **options: Any) -> Any:
+        """A figure by arviz-plots: ``fit.plot("forest", var_names=["accuracy"])`` is its ``plot_forest`` of `tree`.
+
+        ``khat`` is of `loo`, and what compares with the prior of the tree `with_prior`. The ``options`` are those of
+        the function, and what it returns has ``show`` and ``savefig``.
+
+        Raises
+        ------
+        UsageError
+            arviz-plots is not installed; it has no such figure, or cannot draw it of this fit.
+        """
+        try:
+            import arviz_plots
+        except ImportError as error:
+            raise UsageError("Fit.plot needs arviz-plots: pip install 'bayesjudge[plots]'") from error
+        there = {name.removeprefix("plot_"): one for name, one in vars(arviz_plots).items() if name.startswith("plot_")}
+        kinds = sorted(name for name, one in there.items() if callable(one))  # modules are named so, too
+        if kind not in kinds:
+            raise UsageError(f"no figure {kind!r}{did_you_mean(kind, kinds)}; arviz-plots has {', '.join(kinds)}")
+        given = (
+            self.loo() if kind == "khat" else (self.with_prior() if kind in {"prior_posterior", "bf"} else self).tree
+        )
+        try:
+            return there[kind](given, **options)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise UsageError(f"plot_{kind} of {self.model.label}: {type(error).__name__}: {error}") from error
+
     def save(self, path: str | PathLike[str]) -> Path:
         """Write to one NetCDF file, with draws from the prior; `load_fit` reads it."""
         from bayesjudge.inference.stored import with_estimands, write_tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,6 +17,7 @@ import pytest
 
 from bayesjudge.checks import compare
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, Laplace, Nuts, fit
 from bayesjudge.model import find_model
 from bayesjudge.models.judge_error import JudgeError
@@ -72,6 +74,24 @@ def holds(one: Fit, *, every: bool) -> None:
         assert np.isfinite(moved.to_numpy(dtype=float)).all(), moved
     with pytest.raises(TypeError, match="sums_only_call_fit_loo"):
         azs.loo(one.tree)
+
+
+def test_a_fit_is_plotted_by_arviz(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = fit(JudgeError(pooling="shared"), small_table("verdicts"), engine=Laplace(draws=250), seed=1)
+    for kind in ("forest", "trace", "prior_posterior"):
+        assert hasattr(one.plot(kind, var_names=["theta"]), "savefig")
+    assert hasattr(one.plot("khat"), "savefig")
+    for words, said in (
+        (("forst", {}), "no figure 'forst'.*did you mean 'forest'"),
+        (("matrix", {}), "no figure 'matrix'"),
+        (("forest", {"var_names": ["mu"]}), r"plot_forest of bayes:judge_error\[shared\]: KeyError: .*mu"),
+        (("compare", {}), "plot_compare of bayes"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            one.plot(words[0], **words[1])
+    monkeypatch.setitem(sys.modules, "arviz_plots", None)
+    with pytest.raises(UsageError, match=r"needs arviz-plots: pip install 'bayesjudge\[plots\]'"):
+        one.plot()
 
 
 @pytest.mark.parametrize("draws", [DRAWS[0], pytest.param(DRAWS[1], marks=pytest.mark.slow)])
