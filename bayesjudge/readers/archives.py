@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers.json_records import most_bytes
-from bayesjudge.readers.sources import Source, file_problem
+from bayesjudge.readers.sources import Source, file_error
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = 30
@@ -31,15 +31,15 @@ def archive_records(source: Source) -> tuple[dict[str, Any], Iterator[dict[str, 
                     else sorted(name for name in members if name.startswith("_journal/summaries/"))
                 )
                 if not names:
-                    raise InputError([_refused(source, "a zip archive that is no log of Inspect")])
+                    raise _refused(source, "a zip archive that is no log of Inspect")
                 start = "header.json" if "header.json" in members else "_journal/start.json"
                 header = _json(stream, members[start], source) if start in members else {}
                 lists = [_json(stream, members[name], source) for name in names]
         except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-            raise InputError([_refused(source, f"a damaged zip archive ({error})")]) from error
+            raise _refused(source, f"a damaged zip archive ({error})") from error
     records = [record for found in lists for record in (found if isinstance(found, list) else [found])]
     if not isinstance(header, dict) or not all(isinstance(record, dict) for record in records):
-        raise InputError([_refused(source, "a log whose samples are no objects")])
+        raise _refused(source, "a log whose samples are no objects")
     return header, iter(records)
 
 
@@ -48,7 +48,7 @@ def _json(stream: BinaryIO, info: zipfile.ZipInfo, source: Source) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError([_refused(source, f"a member {info.filename!r} that is not JSON")]) from error
+        raise _refused(source, f"a member {info.filename!r} that is not JSON") from error
 
 
 def _content(stream: BinaryIO, info: zipfile.ZipInfo, source: Source) -> bytes:
@@ -56,7 +56,7 @@ def _content(stream: BinaryIO, info: zipfile.ZipInfo, source: Source) -> bytes:
 
     most = most_bytes()
     if max(info.file_size, info.compress_size) > most:
-        raise InputError([_refused(source, f"a member {info.filename!r} of more than {most:,} bytes")])
+        raise _refused(source, f"a member {info.filename!r} of more than {most:,} bytes")
     stream.seek(info.header_offset)
     local = stream.read(_LOCAL_HEADER)
     lengths = int.from_bytes(local[26:28], "little"), int.from_bytes(local[28:30], "little")
@@ -70,9 +70,9 @@ def _content(stream: BinaryIO, info: zipfile.ZipInfo, source: Source) -> bytes:
         if info.compress_type == _ZSTANDARD:
             return bytes(pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read(info.file_size + 1))
     except (OSError, zlib.error) as error:
-        raise InputError([_refused(source, f"a damaged member {info.filename!r} ({error})")]) from error
-    raise InputError([_refused(source, f"a member packed by method {info.compress_type}")])
+        raise _refused(source, f"a damaged member {info.filename!r} ({error})") from error
+    raise _refused(source, f"a member packed by method {info.compress_type}")
 
 
-def _refused(source: Source, found: str) -> Any:
-    return file_problem(source.name, found, "Write the log anew: inspect log convert --to json.")
+def _refused(source: Source, found: str) -> InputError:
+    return file_error(source.name, found, "Write the log anew: inspect log convert --to json.")

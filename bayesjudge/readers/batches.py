@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers.filters import ROW
-from bayesjudge.readers.sources import file_problem
+from bayesjudge.readers.sources import file_error
 from bayesjudge.readers.values import is_unicode
 
 #: Rows that become cells at a time.
@@ -83,7 +83,7 @@ class Columns:
         waiting = zip(self._rows, self.places[-len(self._rows) :], strict=True)
         place = next(at for row, at in waiting if not is_unicode({name: row[name] for name in row.keys() & kept}))
         found = f"record {place + 1} holds half of a surrogate pair, which is no text"
-        return InputError([file_problem(self._name, found, "Write the record again.")])
+        return file_error(self._name, found, "Write the record again.")
 
     def names(self) -> list[str]:
         """Columns in the order in which they came."""

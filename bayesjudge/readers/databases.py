@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers.sources import file_problem, find_sources
+from bayesjudge.errors import UsageError
+from bayesjudge.readers.sources import file_error, find_sources
 from bayesjudge.tables.columns import near_names
 
 #: What stands between the file and its table.
@@ -38,7 +38,7 @@ def open_table(source: str | Path) -> Any:
     except duckdb.Error as error:
         fix = "Check that it is complete, and that no other program has it open."
         found = f"no readable DuckDB database ({str(error).splitlines()[0]})"
-        raise InputError([file_problem(str(path), found, fix)]) from error
+        raise file_error(str(path), found, fix) from error
     schema, _, table = name.rpartition(".")
     # Ibis 12 lists tables by a method that DuckDB 2 no longer has.
     query = "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name"

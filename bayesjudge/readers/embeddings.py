@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.parts import read_parts
-from bayesjudge.readers.sources import file_problem
+from bayesjudge.readers.sources import file_error
 from bayesjudge.tables.coding import MISSING, code_names, joint_codes
 
 #: Names under which the arrays are known, ours first.
@@ -73,11 +73,11 @@ def _read_npz(path: Path) -> dict[str, Any]:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except FileNotFoundError as error:
-        raise InputError([file_problem(str(path), "no such file", "Check the name.")]) from error
+        raise file_error(str(path), "no such file", "Check the name.") from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         fix = "Write it with numpy.savez(path, item_id=, response_a=, response_b=)."
         reason = f"no readable .npz of numbers and text ({error})"
-        raise InputError([file_problem(str(path), reason, fix)]) from error
+        raise file_error(str(path), reason, fix) from error
 
 
 def _read_table(source: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TypedDict
 import msgspec
 
 from bayesjudge.errors import InputError
-from bayesjudge.readers.sources import Source, file_problem
+from bayesjudge.readers.sources import Source, file_error
 from bayesjudge.readers.tabular import not_utf8, require_text
 
 #: Bytes read at a time: lines of nested records are long.
@@ -84,7 +84,7 @@ class JsonRecords(Iterator[dict[str, Any]]):
             at = line + before.count("\n")
             reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
             found, fix = f"line {at} is not JSON ({reason})", "Write one object a line, or one array of objects."
-            raise InputError([file_problem(self._source.name, found, fix)]) from error
+            raise file_error(self._source.name, found, fix) from error
 
 
 def _record(keys: Iterable[str]) -> Any:
@@ -106,7 +106,7 @@ def _value(record: Any) -> Any:
 def _too_large(source: Source) -> InputError:
     tools = "promptfoo eval -o results.jsonl; inspect log convert --to eval"
     fix = f"Write it as one object a line (.jsonl), which is read piece by piece, or as the tool does: {tools}."
-    return InputError([file_problem(source.name, f"one array or object of more than {most_bytes():,} bytes", fix)])
+    return file_error(source.name, f"one array or object of more than {most_bytes():,} bytes", fix)
 
 
 def _all(source: Source, start: bytes, stream: BinaryIO) -> bytes:
@@ -121,5 +121,5 @@ def _object(source: Source, value: Any, place: str, number: int) -> dict[str, An
     if not isinstance(value, dict):
         found = f"{place} {number} is not an object but {type(value).__name__}"
         fix = 'Write each row as an object, {"item": ..., "model": ...}.'
-        raise InputError([file_problem(source.name, found, fix)])
+        raise file_error(source.name, found, fix)
     return value

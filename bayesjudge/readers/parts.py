@@ -31,7 +31,7 @@ from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise_format
 from bayesjudge.readers.rows import Rows, collect_rows, frame_records
 from bayesjudge.readers.sheets import read_sheet
-from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
+from bayesjudge.readers.sources import Source, file_error, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
 from bayesjudge.readers.texts import with_texts
 from bayesjudge.readers.values import as_words, names_of_objects, with_paths
@@ -187,7 +187,7 @@ def _read(source: Source, reading: Reading, taken: Mapping[str, str]) -> Part:
         origin = {**source.identity, **_counts(part)}
     except (OSError, EOFError, zlib.error) as error:
         found, fix = f"a file that cannot be read ({error})", "Check that it is complete, and its permissions."
-        raise InputError([file_problem(source.name, found, fix)]) from error
+        raise file_error(source.name, found, fix) from error
     return replace(part, origin=origin)
 
 
@@ -268,7 +268,7 @@ def _of_records(
 ) -> Part:
     first = list(itertools.islice(records, FIRST))
     if not first:
-        raise InputError([file_problem(name, "no objects", "Check how the file was written.")])
+        raise file_error(name, "no objects", "Check how the file was written.")
     alone = len(first) == 1
     shown = first if alone else [{**record, **reading.put} for record in first]
     found = recognise_format(name, shown, wanted=reading.format, taken=taken, alone=alone)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bayesjudge.errors import InputError
-from bayesjudge.readers.sources import Source, file_problem
+from bayesjudge.readers.sources import Source, file_error
 from bayesjudge.readers.tabular import not_utf8, require_text
 
 #: Columns, which the file does not name.
@@ -27,7 +26,7 @@ def read_qrels(source: Source) -> pd.DataFrame:
         return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
     if all(len(row) == _OF_A_RUN for row in rows):
         fix = "Name the file of judgements (qrels) of its documents."
-        raise InputError([file_problem(source.name, "a run, which ranks documents and judges none", fix)])
+        raise file_error(source.name, "a run, which ranks documents and judges none", fix)
     sizes = ", ".join(map(str, sorted({len(lines[place]) for place in odd})))
     found = f"lines of {sizes} words among judgements of {len(COLUMNS)} ({', '.join(COLUMNS)})"
-    raise InputError([file_problem(source.name, found, "Write one judgement a line.", rows=tuple(odd))])
+    raise file_error(source.name, found, "Write one judgement a line.", rows=tuple(odd))

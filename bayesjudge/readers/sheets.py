@@ -15,7 +15,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError, did_you_mean
 from bayesjudge.readers.json_records import most_bytes
-from bayesjudge.readers.sources import Source, file_problem
+from bayesjudge.readers.sources import Source, file_error
 
 #: What openpyxl raises for a file that is no workbook, or a damaged one.
 _DAMAGED = (ArithmeticError, AttributeError, EOFError, LookupError, OSError, ParseError, TypeError, ValueError)
@@ -40,10 +40,10 @@ def read_sheet(source: Source) -> pd.DataFrame:
     except InputError:
         raise
     except (*_DAMAGED, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise InputError([file_problem(source.name, f"no readable workbook ({error})", _SAVE)]) from error
+        raise file_error(source.name, f"no readable workbook ({error})", _SAVE) from error
     filled = {title: rows for title, rows in sheets.items() if rows}
     if not filled:
-        raise InputError([file_problem(source.name, "a workbook without a filled cell", _SAVE)])
+        raise file_error(source.name, "a workbook without a filled cell", _SAVE)
     if source.sheet and source.sheet not in filled:
         near = did_you_mean(source.sheet, filled)
         raise UsageError(
@@ -61,7 +61,7 @@ def _table(source: Source, rows: list[list[str | None]]) -> pd.DataFrame:
     nameless = [place for place, name in enumerate(header, start=1) if name is None]
     if nameless:
         found = f"column {nameless[0]} without a name in the first row"
-        raise InputError([file_problem(source.name, found, "Write the names of columns into the first row.")])
+        raise file_error(source.name, found, "Write the names of columns into the first row.")
     columns = pd.Index(header, dtype="str")
     return pd.DataFrame(cells, columns=columns, dtype="str")
 
@@ -69,7 +69,7 @@ def _table(source: Source, rows: list[list[str | None]]) -> pd.DataFrame:
 def _require_small(source: Source, archive: zipfile.ZipFile) -> None:
     size, most = sum(info.file_size for info in archive.infolist()), most_bytes()
     if size > most:
-        raise InputError([file_problem(source.name, f"a workbook of more than {most:,} bytes", _SAVE)])
+        raise file_error(source.name, f"a workbook of more than {most:,} bytes", _SAVE)
 
 
 def _rows(sheet: Any) -> list[list[str | None]]:

@@ -83,20 +83,15 @@ def find_sources(source: str | Path) -> list[Source]:
     if any(mark in str(path) for mark in "*?[") and not path.exists():
         matches = _matches(path)
         if not matches:
-            raise InputError([file_problem(str(source), "no file that matches", "Check the pattern and the folder.")])
+            raise file_error(str(source), "no file that matches", "Check the pattern and the folder.")
         return [_file(match) for match in matches]
     return [_file(one) for one in (_folder(path) if path.is_dir() else [path])]
 
 
-def file_problem(name: str, found: str, fix: str, rows: tuple[int, ...] = ()) -> Problem:
-    """Something wrong with a file as a whole."""
-    return Problem(
-        column="(file)",
-        found=f"{found}: {name}",
-        rows=rows,
-        fix=fix,
-        allowed="a readable CSV, TSV, JSONL, JSON or Parquet file with a header and rows",
-    )
+def file_error(name: str, found: str, fix: str, rows: tuple[int, ...] = ()) -> InputError:
+    """What is raised where something is wrong with a file as a whole."""
+    allowed = "a readable CSV, TSV, JSONL, JSON or Parquet file with a header and rows"
+    return InputError([Problem(column="(file)", found=f"{found}: {name}", rows=rows, fix=fix, allowed=allowed)])
 
 
 def _matches(pattern: Path) -> list[Path]:
@@ -115,7 +110,7 @@ def _folder(path: Path) -> list[Path]:
     found = sorted(one for one in path.rglob("*") if one.is_file() and _ending(one) in FORMATS)
     if not found:
         fix = f"Name a file; known endings are {', '.join(FORMATS)}."
-        raise InputError([file_problem(str(path), "a folder without a file of a known ending", fix)])
+        raise file_error(str(path), "a folder without a file of a known ending", fix)
     return found
 
 
@@ -126,7 +121,7 @@ def _ending(path: Path) -> str:
 
 def _file(path: Path) -> Source:
     if not path.is_file():
-        raise InputError([file_problem(str(path), "no such file", _near_files(path))])
+        raise file_error(str(path), "no such file", _near_files(path))
     if path.suffix.lower() == ".duckdb":
         raise UsageError(f"{str(path)!r} holds tables; choose one: {path}::TABLE")
     packed, ending = path.suffix.lower() == ".gz", _ending(path)
@@ -137,7 +132,7 @@ def _file(path: Path) -> Source:
             f"{', '.join(FORMATS)}, each also with .gz; {fix}"
         )
     if path.stat().st_size == 0:
-        raise InputError([file_problem(str(path), "an empty file", "Check how it was written.")])
+        raise file_error(str(path), "an empty file", "Check how it was written.")
     found = FORMATS.get(ending)
     if found is None:
         with _open(path, packed=packed) as stream:
@@ -151,8 +146,8 @@ def _open(path: Path, *, packed: bool) -> BinaryIO:
     try:
         return gzip.open(path) if packed else path.open("rb")  # type: ignore[return-value]  # GzipFile reads as one
     except OSError as error:
-        raise InputError(
-            [file_problem(str(path), f"a file that cannot be opened ({error.strerror})", "Check its permissions.")]
+        raise file_error(
+            str(path), f"a file that cannot be opened ({error.strerror})", "Check its permissions."
         ) from error
 
 
@@ -168,7 +163,7 @@ def _near_files(path: Path) -> str:
 def _standard_input() -> Source:
     content = sys.stdin.buffer.read()
     if not content.strip():
-        raise InputError([file_problem("standard input", "nothing", "Pipe a table in, or name a file.")])
+        raise file_error("standard input", "nothing", "Pipe a table in, or name a file.")
     stream = partial(io.BytesIO, content)
     return Source(name="standard input", format=_sniff(content), open=stream, raw=stream)
 

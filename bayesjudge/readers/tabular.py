@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from bayesjudge.errors import InputError
-from bayesjudge.readers.sources import Source, arrow_to_pandas, file_problem
+from bayesjudge.readers.sources import Source, arrow_to_pandas, file_error
 from bayesjudge.text import FORMULA, GUARD
 
 #: Bytes parsed at a time; a single row, with all its text, must fit.
@@ -60,7 +60,7 @@ def _header(source: Source) -> tuple[list[str], str]:
         while not line.strip():
             line = stream.readline(_BLOCK)
             if not line:
-                raise InputError([file_problem(source.name, "an empty file", "Check how it was written.")])
+                raise file_error(source.name, "an empty file", "Check how it was written.")
     try:
         text = line.decode("utf-8-sig").strip("\r\n")
     except UnicodeDecodeError as error:
@@ -133,26 +133,13 @@ def _explain(source: Source, header: list[str], delimiter: str, error: pa.ArrowI
     except pa.ArrowInvalid:
         ragged.clear()
     if not ragged:
-        return InputError(
-            [
-                file_problem(
-                    source.name,
-                    f"text that is no table ({error})",
-                    "Check the quotes: each opening one needs its closing one.",
-                )
-            ]
+        return file_error(
+            source.name, f"text that is no table ({error})", "Check the quotes: each opening one needs its closing one."
         )
     sizes = sorted({size for _, size in ragged})
     found = f"rows with {', '.join(map(str, sizes))} cells under a header of {len(header)}"
-    return InputError(
-        [
-            file_problem(
-                source.name,
-                found,
-                "Quote cells that hold the delimiter or a line break.",
-                rows=tuple(row for row, _ in ragged),
-            )
-        ]
+    return file_error(
+        source.name, found, "Quote cells that hold the delimiter or a line break.", rows=tuple(row for row, _ in ragged)
     )
 
 
@@ -173,7 +160,7 @@ def read_parquet(
     # The name of a column is text, too.
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         found, fix = f"no readable Parquet ({error})", "Check that the file is complete and its ending right."
-        raise InputError([file_problem(source.name, found, fix)]) from error
+        raise file_error(source.name, found, fix) from error
 
 
 _MARKS = {
@@ -191,7 +178,7 @@ def require_text(source: Source) -> None:
         start = stream.read(4096)
     for mark, name in _MARKS.items():
         if start.startswith(mark):
-            raise InputError([file_problem(source.name, f"text in {name}", _SAVE.format(name))])
+            raise file_error(source.name, f"text in {name}", _SAVE.format(name))
     if b"\0" in start:
         wide = start[1::2].count(0) * 4 > len(start) or start[::2].count(0) * 4 > len(start)
         found, fix = (
@@ -199,7 +186,7 @@ def require_text(source: Source) -> None:
             if wide
             else ("binary content", "Check the file's ending: is it another format?")
         )
-        raise InputError([file_problem(source.name, found, fix)])
+        raise file_error(source.name, found, fix)
 
 
 def not_utf8(source: Source) -> InputError | None:
@@ -211,14 +198,10 @@ def not_utf8(source: Source) -> InputError | None:
                 line.decode()
             except UnicodeDecodeError as error:
                 found = f"byte 0x{line[error.start]:02x} at offset {offset + error.start} (line {number})"
-                return InputError(
-                    [
-                        file_problem(
-                            source.name,
-                            f"{found}, which is not UTF-8",
-                            "It looks like Latin-1 or Windows-1252. " + _SAVE.format("WINDOWS-1252"),
-                        )
-                    ]
+                return file_error(
+                    source.name,
+                    f"{found}, which is not UTF-8",
+                    "It looks like Latin-1 or Windows-1252. " + _SAVE.format("WINDOWS-1252"),
                 )
             offset += len(line)
     return None
