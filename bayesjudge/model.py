@@ -193,11 +193,6 @@ class GenerativeModel(ABC):
     def with_priors(self, priors: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """The model with other priors: texts or objects as `Slot.read` takes them.
 
-        Raises
-        ------
-        UsageError
-            A name that the model does not have, with the nearest; a prior that does not fit.
-
         Examples
         --------
         >>> find_model("judge_error")().with_priors(sensitivity="160/200").label
@@ -270,13 +265,7 @@ class GenerativeModel(ABC):
 
 
 def prepared(model: Model, table: Any) -> Data:
-    """Data of a table, of what is known to be a model.
-
-    Raises
-    ------
-    UsageError
-        A class, a name or a function where a model is needed.
-    """
+    """Data of a table, of what is known to be a model; a class, a name or a function is none."""
     if isinstance(model, type):
         raise UsageError(f"{model.__name__} is a class of models: write {model.__name__}()")
     if isinstance(model, str):

@@ -29,11 +29,8 @@ def is_model(value: Any) -> bool:
 def prepared(source: str, model: Any, data: Data) -> Data:
     """The arrays of a table with those that the model observes.
 
-    Raises
-    ------
-    UsageError
-        It observes nothing, or other values under the name of an array; a discrete unknown; no variable is an
-        estimand, or it is not along its axis.
+    Refused is one that observes nothing, or other values under the name of an array, has a discrete unknown, or no
+    variable that is an estimand along its axis.
     """
     if discrete := [one.name for one in model.discrete_value_vars]:
         raise UsageError(f"variable {discrete[0]!r} of {source} is a discrete unknown: sum it out of the likelihood")

@@ -28,8 +28,6 @@ def cohen_kappa(tables: ArrayLike, *, weights: Literal["linear", "quadratic"] | 
 
     Returns: NaN where chance alone would agree always (all verdicts in one category).
 
-    References
-    ----------
     Cohen 1960, Educational and Psychological Measurement 20; Cohen 1968, Psychological Bulletin 70.
     """
     tables = np.asarray(tables, dtype=np.float64)
@@ -46,8 +44,6 @@ def cohen_kappa(tables: ArrayLike, *, weights: Literal["linear", "quadratic"] | 
 def gwet_ac1(tables: ArrayLike) -> Array:
     """Gwet's AC1 (…,) of tables (…, C, C): agreement beyond chance that high prevalence does not ruin.
 
-    References
-    ----------
     Gwet 2008, British Journal of Mathematical and Statistical Psychology 61.
     """
     tables = np.asarray(tables, dtype=np.float64)

@@ -11,8 +11,6 @@ type Floats = NDArray[np.float64]
 def nearest_definite(matrix: Floats, *, least: float = 0.0) -> Floats:
     """The nearest symmetric matrices (..., P, P) without eigenvalues below ``least``, in the Frobenius norm.
 
-    References
-    ----------
     Higham (1988), Computing a nearest symmetric positive semidefinite matrix. *Linear Algebra Appl.* 103.
 
     Examples

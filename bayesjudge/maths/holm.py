@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     """P-values adjusted for their number, valid whatever their dependence.
 
-    References
-    ----------
     Holm (1979). A simple sequentially rejective multiple test procedure. *Scandinavian Journal of
     Statistics* 6.
     """

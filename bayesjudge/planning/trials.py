@@ -49,8 +49,6 @@ def allocate(
     counts: Trials that were made already and that the majority will include; none by default.
     steps: Numbers of further trials that an item may be given, ascending from 0.
 
-    Notes
-    -----
     An item's majority is wrong where it is not the outcome of highest probability; shared first places are
     broken at random. Expected errors are exact sums over the outcomes of the further trials. Steps are bought
     in the order of errors saved for each trial along the lower convex hull of each item's errors, which is

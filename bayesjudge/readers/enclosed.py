@@ -32,10 +32,7 @@ _LABELS = ["label", *VERDICT_ALIASES["label"][0]]
 def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | None:
     """Rows of a table and where they were, if the object is one: ``DataFrame.to_json`` in any of its orients too.
 
-    Raises
-    ------
-    UsageError
-        Several lists of objects, each of which could be the table.
+    Several lists of objects, each of which could be the table, are refused.
 
     Examples
     --------

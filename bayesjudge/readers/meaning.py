@@ -171,10 +171,7 @@ def values_said(
 ) -> tuple[str, ...]:
     """Which values mean yes and which mean no, with counts, of each option that names some.
 
-    Raises
-    ------
-    UsageError
-        None of the words that are said to mean yes is there; grades that nothing got may be on the scale.
+    Words of which none is there are refused; grades that nothing got may be on the scale.
     """
     said = {"verdict": reading.criterion, "label": reading.label_criterion}
     found = []

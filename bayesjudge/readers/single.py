@@ -246,10 +246,7 @@ def on_one_scale(
     grades: By the file's names of the columns, those of several people by the list of them.
     among: A column's values in all files of a log, as those of one may all mean yes.
 
-    Raises
-    ------
-    UsageError
-        The largest grade is twice the largest score or more, or the other way round, or all grades mean yes, or all no.
+    Refused where the largest grade is twice the largest score or more, or the other way round, or all mean yes, or no.
 
     Examples
     --------

@@ -125,13 +125,9 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     seed: Of the factors √(df/χ²_df): of one draw, all are quantiles of one probability, so that parameters of equal df
         move together.
 
-    Notes
-    -----
     Parameters that are functions of each other (rates that models share) leave the draws in a subspace, and
     the adjustment is made there: V and H of the shared parameters are sums over the models.
 
-    References
-    ----------
     Ribatet, Cooley & Davison (2012), Bayesian inference from composite likelihoods. *Statistica Sinica* 22.
     Shaby (2014), The open-faced sandwich adjustment for MCMC using estimating functions. *JCGS* 23.
     """

@@ -27,14 +27,9 @@ _STEPS = 60
 class Bent(dist.Distribution):  # type: ignore[misc]  # NumPyro has no types
     """Of u, where z ~ N(centre, width); nothing is bent where side is 0.
 
-    Parameters
-    ----------
-    centre, width : array
-        Of z a priori.
-    side : array of {-1, 0, 1}
-        Where all trials were won.
-    wall, slope : array
-        w and l above.
+    centre, width: Of z a priori.
+    side: Where all trials were won, −1, 0 or 1.
+    wall, slope: w and l above.
     """
 
     support = constraints.real

@@ -82,8 +82,6 @@ def features(
     is turned the way the judge chose; `UsageError` where there is no such column or it is not numeric. A
     ``formula`` adds numbers, and groups whose effects pool.
 
-    Notes
-    -----
     A feature that is the same for every pair says nothing and is left out; a missing value counts as the
     mean. Where every pair was judged in both orders, that goes for the order and for whether the verdict
     changes with it: the model knows of the latter through the vote, which is 0 then.

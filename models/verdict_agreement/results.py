@@ -54,10 +54,7 @@ def consistency(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] 
 
     Where nobody left anything unverified, of all pairs (unit ``verified``).
 
-    Parameters
-    ----------
-    side : array (other,), optional
-        Mean side of each unverified pair's verdicts after some were reversed; by default its vote.
+    side: Mean side (other,) of each unverified pair's verdicts after some were reversed; by default its vote.
     """
     import xarray as xr
 

@@ -202,8 +202,6 @@ def labels_for_half_width(
     labelled, answers: n, at least 1, and N.
     accuracy: p, between 0 and 1.
 
-    References
-    ----------
     Cochran, Sampling Techniques (1977), chapter 12: double sampling.
     """
     if not 1 <= labelled <= answers:

@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
     """Posterior probability that each model has each rank (1 is best); models equal in a draw share its ranks.
 
-    Parameters
-    ----------
-    accuracy : xarray.DataArray
-        Draws with dims ``chain, draw, system``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``model, p_best, rank_1, ..., rank_M``, best expected rank first.
+    From draws with dims ``chain, draw, system``; ``model, p_best, rank_1, ..., rank_M``, best expected rank first.
 
     Examples
     --------
