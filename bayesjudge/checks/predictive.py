@@ -118,7 +118,7 @@ def predictive_check(
     data, fit = fit.data, fit if group == "posterior_predictive" else fit.with_prior()
     if group not in fit.made:
         raise UsageError(f"the tree of {fit.model.label} has no group {group}")
-    predicted = _of_data(data, lambda name: _rows(fit.made[group][name].to_numpy(), np.shape(data[name])))
+    predicted = _of_data(data, lambda name: fit.made[group][name].to_numpy().reshape(-1, *np.shape(data[name])))
     note, resampled = _resampled(fit, replicates, seed)
     samples = (_of_data(data, lambda name: np.asarray(data[name])[None]), predicted, resampled)
     rows: list[dict[str, Any]] = []
@@ -156,11 +156,6 @@ def _resampled(fit: Fit, replicates: int, seed: int) -> tuple[str, Any]:
     if note := why_no_bootstrap(fit.data):
         return note, None
     return "", bootstrap_counts(fit.data, replicates=replicates, seed=seed)
-
-
-def _rows(draws: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Draws (chain, draw, ...) as (draws, ...)."""
-    return draws.reshape(-1, *shape)
 
 
 def compared(shown: Sequence[_Values | None], prob: float, note: str) -> list[dict[str, Any]]:
@@ -231,8 +226,10 @@ def bootstrap_counts(data: Data, *, replicates: int, seed: int) -> NDArray[np.in
     """
     rng = np.random.default_rng(seed)
     observed, stratum = np.asarray(data[data.observed]), np.asarray(data["stratum"])
-    if _clustered(data):
-        return _whole_clusters(observed, _cluster_of_entry(data, stratum), replicates, rng)
+    if (data.facts.get("clusters") or data.facts.get("clustered")) and "cluster" in data.arrays:
+        cluster = np.asarray(data["cluster"])
+        by_entry = data.dims["cluster"] == data.dims[data.observed]
+        return _whole_clusters(observed, cluster if by_entry else cluster[stratum], replicates, rng)
     counts = np.zeros((replicates, len(observed)), dtype=np.int64)
     for code in np.unique(stratum):
         entries = np.flatnonzero(stratum == code)
@@ -242,15 +239,6 @@ def bootstrap_counts(data: Data, *, replicates: int, seed: int) -> NDArray[np.in
         if total:
             counts[:, entries] = rng.multinomial(total, parts / parts.sum(), size=replicates)
     return counts
-
-
-def _clustered(data: Data) -> bool:
-    return bool(data.facts.get("clusters") or data.facts.get("clustered")) and "cluster" in data.arrays
-
-
-def _cluster_of_entry(data: Data, stratum: NDArray[np.int64]) -> NDArray[np.int64]:
-    cluster: NDArray[np.int64] = np.asarray(data["cluster"])
-    return cluster if data.dims["cluster"] == data.dims[data.observed] else cluster[stratum]
 
 
 def _whole_clusters(

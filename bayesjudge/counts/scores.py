@@ -134,7 +134,8 @@ def count_scores(scores: Scores | GivenTable, *, columns: Sequence[str] | None =
     """
     require_table(scores, Scores)
     rows = event_rows(scores, SCORES)
-    levels = _levels(rows.table)
+    distinct = fetch(rows.table.select("score").distinct().limit(MOST_LEVELS + 1))["score"]
+    levels = tuple(sorted(map(float, distinct))) if len(distinct) <= MOST_LEVELS else ()
     cells = rows.fetch(_moments(rows.table, levels))
     require_rows(cells, SCORES)
     complete, trials = _crossed(rows, levels)
@@ -143,6 +144,7 @@ def count_scores(scores: Scores | GivenTable, *, columns: Sequence[str] | None =
     names["conditions"], _ = condition_codes(cells)
     categories, category = category_codes(names["items"], rows.categories)
     trial_names, trial = codes_of(trials["trial"])
+    means = TrialMeans(**_block(trials, names), trial=trial, **_numbers(trials))
     return ScoreCounts(
         **names,
         trials=trial_names,
@@ -151,7 +153,7 @@ def count_scores(scores: Scores | GivenTable, *, columns: Sequence[str] | None =
         levels=levels,
         cells=_cells(cells, names, levels),
         crossed=_cells(complete, names, levels),
-        trial_means=_trial_means(trials, trial, names),
+        trial_means=means.keep(np.lexsort((means.trial, means.condition, means.judge))),
         dropped=rows.dropped,
         warnings=rows.warnings,
         columns=None if columns is None else _columns(scores, columns),
@@ -167,11 +169,6 @@ def _columns(scores: Scores | GivenTable, columns: Sequence[str]) -> pd.DataFram
         table = table.mutate(response=ibis.literal("response"))
     keys = {"item": "item", "response": "response"}
     return columns_by(table, keys, columns, of="response (item and response)")
-
-
-def _levels(table: IbisTable) -> tuple[float, ...]:
-    found = fetch(table.select("score").distinct().limit(MOST_LEVELS + 1))["score"]
-    return tuple(sorted(map(float, found))) if len(found) <= MOST_LEVELS else ()
 
 
 def _moments(rows: IbisTable, levels: tuple[float, ...]) -> IbisTable:
@@ -207,11 +204,6 @@ def _cells(frame: pd.DataFrame, names: _Names, levels: tuple[float, ...]) -> Sco
         levels=frame[[f"level_{code}" for code in range(len(levels))]].to_numpy(np.int64),
     )
     return cells.keep(np.lexsort((cells.response, cells.item, cells.condition, cells.judge)))
-
-
-def _trial_means(frame: pd.DataFrame, trial: NDArray[np.int64], names: _Names) -> TrialMeans:
-    means = TrialMeans(**_block(frame, names), trial=trial, **_numbers(frame))
-    return means.keep(np.lexsort((means.trial, means.condition, means.judge)))
 
 
 def _numbers(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:

@@ -163,7 +163,9 @@ def coverage_points(frame: pd.DataFrame) -> Figure:
     ['x', 'accuracy', 'youden']
     """
     require_coverage(frame, POINTS_NEEDED)
-    lines = _lines(frame)
+    lines: list[str | dict[Any, Any]] = []
+    for method, rows in frame.groupby("method", sort=False):
+        lines += [str(method), *rows.to_dict("records")]
     figure = canvas(AROUND + ROW * len(lines))
     axes = bare(figure.add_subplot())
     looks = styles(list(dict.fromkeys(frame["method"])))
@@ -183,11 +185,3 @@ def coverage_points(frame: pd.DataFrame) -> Figure:
     axes.set_xlabel("coverage")
     footnote(figure, "bars: exact binomial bounds", "dashed: nominal")
     return figure
-
-
-def _lines(frame: pd.DataFrame) -> list[str | dict[Any, Any]]:
-    """Each method's name, then its rows."""
-    lines: list[str | dict[Any, Any]] = []
-    for method, rows in frame.groupby("method", sort=False):
-        lines += [str(method), *rows.to_dict("records")]
-    return lines

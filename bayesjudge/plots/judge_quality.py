@@ -64,10 +64,16 @@ def judge_quality(estimates: Estimates, *, methods: Sequence[str] | None = None)
     wide = wide[wide["method"].isin(list(methods))]
     judges = list(dict.fromkeys(wide["judge"]))
     down, across = grid_of(len(judges), 2)
-    figure = canvas(down * _panel_height(wide, across) + 0.6, width=WIDTH if across > 1 else 7.6)
+    # Room for the names next to the panel.
+    most = int(wide.groupby("judge")["name"].nunique().max())
+    height = float(np.clip(0.16 * most + 0.8, 3.7 if across > 1 else 5.2, 12.0))
+    figure = canvas(down * height + 0.6, width=WIDTH if across > 1 else 7.6)
     # Room at the left: the layout does not see the labels of panels that keep their aspect.
     figure.set_layout_engine("constrained", rect=(0.02, 0.0, 0.96, 1.0))
-    grid, low = panels_of(figure, len(judges), (down, across)), _lowest(wide)
+    grid = panels_of(figure, len(judges), (down, across))
+    # The lower end of both axes: all intervals, and enough of the plane to see the line of chance.
+    ends = wide[["lower_x", "lower_y", "point_x", "point_y"]].to_numpy(dtype=float)
+    low = float(np.floor(np.clip(np.nanmin(ends), 0.0, 0.4) * 10) / 10)
     for axes, judge in zip(grid, judges, strict=True):
         _panel(axes, wide[wide["judge"] == judge], [m for m in order if m in methods], low)
         axes.set_title(shorten(f"Judge {judge}", 44) if judge else "")
@@ -87,18 +93,6 @@ def _wide(estimates: Estimates) -> pd.DataFrame:
         raise UsageError("no model has both a sensitivity and a specificity to draw")
     several = len(wide["group"].unique()) > 1
     return wide.assign(name=wide["unit"] + " · " + wide["group"] if several else wide["unit"])
-
-
-def _panel_height(wide: pd.DataFrame, across: int) -> float:
-    """Room for the names next to the panel."""
-    most = int(wide.groupby("judge")["name"].nunique().max())
-    return float(np.clip(0.16 * most + 0.8, 3.7 if across > 1 else 5.2, 12.0))
-
-
-def _lowest(wide: pd.DataFrame) -> float:
-    """Lower end of both axes: all intervals, and enough of the plane to see the line of chance."""
-    ends = wide[["lower_x", "lower_y", "point_x", "point_y"]].to_numpy(dtype=float)
-    return float(np.floor(np.clip(np.nanmin(ends), 0.0, 0.4) * 10) / 10)
 
 
 def _panel(axes: Axes, mine: pd.DataFrame, methods: Sequence[str], low: float) -> None:

@@ -58,7 +58,9 @@ def predictive(frame: pd.DataFrame, *, most: int = 16) -> Figure:
     'rate'
     """
     require_rows(frame, NEEDED, "a predictive check needs")
-    frame = frame.assign(label=_labels(frame), panel=_panels(frame))
+    judge = frame["judge"].astype(str) if "judge" in frame else pd.Series("", index=frame.index)
+    label = frame["unit"].astype(str) + (" · " + judge if len(judge.unique()) > 1 else "")
+    frame = frame.assign(label=label, panel=_panels(frame))
     parts = {str(name): part for name, part in frame.groupby("panel", sort=False)}
     kept = {name: _worst(part, most) for name, part in parts.items()}
     figure, grid = _layout(kept)
@@ -72,11 +74,6 @@ def predictive(frame: pd.DataFrame, *, most: int = 16) -> Figure:
     omitted = f"{hidden} with larger p-values not shown" if hidden else ""
     footnote(figure, f"{flagged} of {len(frame)} statistics flagged", omitted)
     return figure
-
-
-def _labels(frame: pd.DataFrame) -> pd.Series:
-    judge = frame["judge"].astype(str) if "judge" in frame else pd.Series("", index=frame.index)
-    return frame["unit"].astype(str) + (" · " + judge if len(judge.unique()) > 1 else "")
 
 
 def _panels(frame: pd.DataFrame) -> pd.Series:

@@ -149,7 +149,9 @@ def decided(
         loss=regret if loss is None else loss,
     )
     tables, values = [], []
-    for judge in _scales(answer):
+    judges = [str(judge) for judge in dict.fromkeys(answer.ranks["judge"])]
+    # Judges' systems are compared apart, all together where there is a panel.
+    for judge in [PANEL] if PANEL in judges else judges or [""]:
         draws, method = _joint_draws(answer, aim, judge)
         scale = Scale(judge=judge, draws=draws, method=method, reference=_reference(draws, request))
         tables.append(_table(answer, aim, request, scale))
@@ -164,12 +166,6 @@ def decided(
 
 
 # The systems and their draws ---------------------------------------------------------------------------
-
-
-def _scales(answer: Comparison) -> list[str]:
-    """Judges whose systems are compared apart: all together where there is a panel."""
-    judges = [str(judge) for judge in dict.fromkeys(answer.ranks["judge"])]
-    return [PANEL] if PANEL in judges else judges or [""]
 
 
 def _rows(answer: Comparison, estimand: str, judge: str) -> pd.DataFrame:

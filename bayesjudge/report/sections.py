@@ -78,6 +78,7 @@ def page_of(
         found = [name for name, words in parts.items() if any(word in text for word in words)]
         there = {section.title for section in sections}
         placed.setdefault(next((name for name in found if name in there), ""), []).append(text)
+    named = pd.concat([answer.estimates.frame["method"], answer.diagnostics.frame["method"]]).unique()
     return Page(
         title=title,
         question=question,
@@ -90,14 +91,8 @@ def page_of(
         doubtful=not usable(answer),
         sections=[replace(section, warnings=placed.get(section.title, ())) for section in sections],
         checklist=answer.checklist,
-        manifest=answer.manifest | {"methods": {method_words(key): key for key in _methods(answer)}},
+        manifest=answer.manifest | {"methods": {method_words(key): key for key in named if key}},
     )
-
-
-def _methods(answer: Comparison) -> list[str]:
-    """Every method of an answer once."""
-    rows = [answer.estimates.frame["method"], answer.diagnostics.frame["method"]]
-    return [key for key in dict.fromkeys(pd.concat(rows)) if key]
 
 
 def first_screen(

@@ -88,8 +88,11 @@ def validate_events(
     problems = broken_rules(coded.codes, _rules(coded, layout))
     if problems:
         raise InputError(_of_source(problem, unfolded.source) for problem in problems)
-    keep, dropped = _choose(coded, layout)
-    dropped = {**unfolded.dropped, **dropped}
+    codes = coded.codes
+    unusable = {f"missing {key}": (codes[key] < 0).to_numpy() for key in (*layout.keys, layout.value, "trial")}
+    unusable["exact repeat of a trial"] = ((codes["event"] >= 0) & codes["event"].duplicated()).to_numpy()
+    keep, lost = usable_rows(unusable)
+    dropped = {**unfolded.dropped, **lost}
     if not keep.any():
         raise InputError([no_rows(f"only rows that cannot be used: {dropped}", allowed)])
     return _assemble(coded, keep, layout), dropped, (*warnings, *question, *numbered)
@@ -203,14 +206,6 @@ def _readable(key: str, values: pd.Series[Any], label: bool) -> Rule:
     if key in _NUMBERS:
         return readable_as(key, values, allowed=NUMBER, fix=_FIX)
     return readable(key, values, binary=False)
-
-
-def _choose(coded: CodedRows, layout: Layout) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """Rows to keep and, for the others, the first reason that holds."""
-    codes = coded.codes
-    unusable = {f"missing {key}": (codes[key] < 0).to_numpy() for key in (*layout.keys, layout.value, "trial")}
-    unusable["exact repeat of a trial"] = ((codes["event"] >= 0) & codes["event"].duplicated()).to_numpy()
-    return usable_rows(unusable)
 
 
 def _assemble(coded: CodedRows, keep: NDArray[np.bool_], layout: Layout) -> pd.DataFrame:

@@ -59,7 +59,11 @@ def validate(
     coded = _code(table)
     if gold is not None:
         coded, unmatched, mismatch = match_gold(gold, coded)
-        problems, warnings = problems + mismatch, warnings + gold.warnings + _spread_warning(coded, gold)
+        problems, warnings = problems + mismatch, warnings + gold.warnings
+        if gold.model is None and len(coded.names["model"]) > 1:
+            warnings += (
+                "the labels table has no model column: each label counts for every model's answer to the item",
+            )
     coded, numbered = _number_runs(coded)
     problems += broken_rules(coded.codes, _rules(coded))
     if problems:
@@ -107,12 +111,6 @@ def _code(table: pd.DataFrame) -> CodedRows:
     codes["gold_probability"] = unknown
     codes["answer"] = joint_codes([codes["item"], codes["model"]], [len(names["item"]), len(names["model"])])
     return CodedRows(pd.DataFrame(codes), names, table)
-
-
-def _spread_warning(coded: CodedRows, gold: Gold) -> tuple[str, ...]:
-    several = gold.model is None and len(coded.names["model"]) > 1
-    text = "the labels table has no model column: each label counts for every model's answer to the item"
-    return (text,) if several else ()
 
 
 def _number_runs(coded: CodedRows) -> tuple[CodedRows, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.counts import ItemPatterns, VerdictCounts
+from bayesjudge.counts import VerdictCounts
 from bayesjudge.counts.pair_cells import CELLS, PairCells, pair_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
@@ -39,7 +39,9 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     total = np.bincount(stratum, weights=n, minlength=kinds * units)
     if counts.weighted:
         # Replicates of labels are as many as are as informative (Kish): drawn one by one, they have weight 1.
-        total[1::kinds] *= np.repeat(_informative(cells, items), groups)
+        given = items.n @ (items.label_weight > 0)
+        share = np.divide(cells.labelled, given, where=given > 0, out=np.ones(len(given)))
+        total[1::kinds] *= np.repeat(share, groups)
     total = np.rint(np.maximum(total, 0)).astype(np.int64)
     size = np.bincount(unit, weights=n)
     share = size / np.maximum(np.repeat(size.reshape(models, groups).sum(axis=1), groups), 1)
@@ -128,12 +130,6 @@ def _units(counts: VerdictCounts) -> tuple[str, tuple[str, ...]]:
     if len(counts.groups) == 1:
         return "system", counts.models
     return "system_group", tuple(f"{model} | {group}" for model in counts.models for group in counts.groups)
-
-
-def _informative(cells: PairCells, items: ItemPatterns) -> NDArray[np.float64]:
-    """Share (M,) of each model's labels that is as informative as all of them with their weights."""
-    given = items.n @ (items.label_weight > 0)
-    return np.asarray(np.divide(cells.labelled, given, where=given > 0, out=np.ones(len(given))))
 
 
 def _exact(counts: VerdictCounts, cells: PairCells) -> bool:

@@ -71,13 +71,14 @@ def prepare(votes: PanelVotes, *, scale: Scale, formulas: tuple[str, ...] = ()) 
     dims = {name: known.get(name) or _row_dims(name) for name in arrays}
     axes = {dim: size for name in arrays for dim, size in zip(dims[name], arrays[name].shape, strict=True)}
     named = {"system": votes.models, "judge": votes.judges, "group": tuple(kinds.groups.members), **kinds.coords}
+    labelled = zip(arrays["answer_item"], arrays["kind_system"][arrays["answer_kind"]], strict=True)
     return Data(
         arrays=arrays,
         dims=dims,
         observed="mark" if marks else "label",
         coords={
             **{dim: tuple(range(size)) for dim, size in axes.items()},
-            "answer": _names(votes, arrays),
+            "answer": tuple(f"{votes.items[i]} | {votes.models[m]}" for i, m in labelled),
             **named,
             "annotator": votes.annotators if marks else (),
         },
@@ -169,7 +170,9 @@ def regressors(votes: PanelVotes, scale: Scale) -> Regressors:
         centre = np.zeros(feature.shape[-1])
     else:
         level, weight = votes.votes, (votes.runs > 0).astype(float)
-        centre = _mean_votes(level, weight) - 0.5
+        # The mean vote of each judge, ½ for one that never voted.
+        n, total = weight.sum(axis=(0, 1)), np.where(weight > 0, level, 0.0).sum(axis=(0, 1))
+        centre = np.where(n > 0, total / np.maximum(n, 1), 0.5) - 0.5
         feature = level - 0.5 - centre
     value = np.where(weight > 0, level, 0.0)
     # The usual half a success and half a failure keep the logit finite.
@@ -183,13 +186,6 @@ def regressors(votes: PanelVotes, scale: Scale) -> Regressors:
     return Regressors(
         features=np.where(weight > 0, feature, 0.0), centre=centre, item_rate=item_rate, model_rate=model_rate
     )
-
-
-def _mean_votes(level: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean vote of each judge (J,), ½ for one that never voted."""
-    n = weight.sum(axis=(0, 1))
-    total = np.where(weight > 0, level, 0.0).sum(axis=(0, 1))
-    return np.where(n > 0, total / np.maximum(n, 1), 0.5)
 
 
 def half_votes(data: Data, rows: str) -> NDArray[np.float64]:
@@ -296,12 +292,6 @@ def _answer_rows(
         "votes": regressors.features[item, model],
     }
     return {f"{prefix}_{name}": values for name, values in columns.items()}
-
-
-def _names(votes: PanelVotes, arrays: Mapping[str, Any]) -> tuple[str, ...]:
-    """Item and model of every labelled answer."""
-    rows = zip(arrays["answer_item"], arrays["kind_system"][arrays["answer_kind"]], strict=True)
-    return tuple(f"{votes.items[i]} | {votes.models[m]}" for i, m in rows)
 
 
 def _row_dims(name: str) -> tuple[str, ...]:

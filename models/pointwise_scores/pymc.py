@@ -60,7 +60,9 @@ def ordinal(data: Data, prior: InUse, formula: Formula | None) -> None:
     """Counts of levels."""
     blocks, block, target = data.size("block"), data["block"], data["target"]
     spread = prior.pymc("response_spread", "response_spread")
-    cuts = _cuts(prior)
+    middle, gaps = prior.pymc("middle", "middle_cut"), prior.pymc("gaps", "cut_gap", dims="gap")
+    steps = pt.concatenate([np.zeros(1), pt.cumsum(gaps)])
+    cuts = middle + steps - pt.mean(steps)
     leniency, own = (pt.as_tensor(np.zeros(len(block))) for _ in range(2))
     scale = pt.as_tensor(np.ones(len(block)))
     if blocks > 1:
@@ -85,13 +87,6 @@ def ordinal(data: Data, prior: InUse, formula: Formula | None) -> None:
         margin = margin + pymc_effects("interaction", information, pull, own, ("block", "response")).ravel()
     log_p = pytensor_log_levels(margin, cuts, scale)
     pm.Potential("levels", (data["levels"].astype(float) * log_p).sum(1), dims="cell")
-
-
-def _cuts(prior: InUse) -> Any:
-    middle = prior.pymc("middle", "middle_cut")
-    gaps = prior.pymc("gaps", "cut_gap", dims="gap")
-    steps = pt.concatenate([np.zeros(1), pt.cumsum(gaps)])
-    return middle + steps - pt.mean(steps)
 
 
 def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> tuple[Any, Any]:

@@ -416,7 +416,7 @@ def _assemble(
         estimates=estimates,
         diagnostics=diagnostics,
         ranks=pd.concat(ranks, ignore_index=True),
-        fits=_named(fits),
+        fits={f"{label}{_by(one, fits)}": fit for one in fits for label, fit in one.everything.items()},
         checks=checks,
         # A table's own are those of its votes too.
         warnings=tuple(dict.fromkeys([*fit_warnings(fits), *messages, *warned, *independent])),
@@ -445,11 +445,6 @@ def _estimates(parts: Mapping[str, Part], population: Population) -> Estimates:
         for estimand in _named_for(population)
         for judge, rows in tables
     )
-
-
-def _named(fits: Sequence[JudgeFits]) -> dict[str, Fit]:
-    """Every fit by its method name, with its judge where there are several."""
-    return {f"{label}{_by(one, fits)}": single for one in fits for label, single in one.everything.items()}
 
 
 def _joint_gate(parts: Sequence[Part]) -> Gate:

@@ -82,7 +82,9 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
     ]
     made = run_jobs(jobs, executor=options.executor, workers=options.workers)
     predictions = [one for part in made for one in part]
-    truth = _truth(references)
+    # Elo by the hidden votes: the same whoever the judge is.
+    pairs = ((held.models, held.human) for held in references)
+    truth = {name: float(elo) for names, human in pairs for name, elo in zip(names, human, strict=True)}
     parts = [_rows(model.label, chosen, predictions, truth, options)]
     for held in references:
         for kind, on, normalised in CONFORMAL:
@@ -196,12 +198,6 @@ def _gate(chosen: Sequence[str], predictions: Sequence[Prediction | str]) -> Gat
     said = (f"{len(failed)} of {len(made)} predictions did not converge ({'; '.join(first)})",) if failed else ()
     figures = {"pareto_k": float(np.max([one.pareto_k for _, one in made], initial=-np.inf))}
     return Gate(passed=not failed, reasons=said, figures=figures)
-
-
-def _truth(references: Sequence[HeldOut]) -> dict[str, float]:
-    """Elo by the hidden votes: the same whoever the judge is."""
-    pairs = ((held.models, held.human) for held in references)
-    return {name: float(elo) for names, human in pairs for name, elo in zip(names, human, strict=True)}
 
 
 def scores_of(

@@ -13,7 +13,7 @@ from bayesjudge.baselines.elo import METHODS, elo_baselines
 from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_table
 from bayesjudge.baselines.elo.leaderboard import cluster_effects
 from bayesjudge.baselines.elo.targets import HARD
-from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
+from bayesjudge.counts.battles.clusters import PEOPLE
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates
@@ -86,7 +86,8 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
             human_votes=counts.human.votes.sum(),
         ),
         **file_fact(battles),
-        "clusters": {rows.column: _own(rows).count() for rows in counts.clusters},
+        # People's, whose Elo is the answer where they voted: a judge's verdicts name no voter.
+        "clusters": {rows.column: (own if len(own := rows.of(PEOPLE)) else rows).count() for rows in counts.clusters},
         "label_source": table.label_source if isinstance(table, Battles) else None,
     }
     answer = _assemble(counts, fits, baselines, options, predicted=predicted, settings=settings)
@@ -163,11 +164,12 @@ def _assemble(
         **check_fits(fits.fits.values(), fits.fits.values(), compared=fits.predicting if fits.further else {}),
         **_tables(counts, fits, options),
     }
+    ranks = [rank_probabilities(elo_of(one)).assign(judge=judge) for judge, one in fits.headline.items()]
     return Comparison(
         question="elo",
         estimates=estimates,
         diagnostics=diagnostics,
-        ranks=_ranks(fits),
+        ranks=pd.concat(ranks, ignore_index=True),
         fits=fits.fits,
         checks=checks,
         held_out=predicted.scores,
@@ -206,12 +208,6 @@ def _baselines(counts: BattleCounts, options: EloOptions) -> Estimates:
     return baseline_rows(options, counts, question="elo", own=own, rows=ours, units=units)
 
 
-def _own(rows: BattleClusters) -> BattleClusters:
-    """People's, whose Elo is the answer where they voted: a judge's verdicts name no voter."""
-    people = rows.of(PEOPLE)
-    return people if len(people) else rows
-
-
 def _as_independent(rows: Estimates) -> Estimates:
     """Rows whose method says that no cluster was allowed for."""
     return rows.with_column(method=rows.frame["method"] + INDEPENDENT) if len(rows) else rows
@@ -236,12 +232,6 @@ def _diagnostics(counts: BattleCounts, bayes: Sequence[Estimates], options: EloO
         for judge in counts.judges
     ]
     return Estimates.concat([*own, cluster_effects(counts, prob=options.prob), *judged])
-
-
-def _ranks(fits: EloFits) -> pd.DataFrame:
-    """Ranks on each scale that is asked about."""
-    found = [rank_probabilities(elo_of(one)).assign(judge=judge) for judge, one in fits.headline.items()]
-    return pd.concat(found, ignore_index=True)
 
 
 def _tables(counts: BattleCounts, fits: EloFits, options: EloOptions) -> dict[str, pd.DataFrame]:

@@ -82,12 +82,18 @@ def own_tables(pair: Pairwise | Chosen | None, point: Pointwise | None, *, prob:
     if isinstance(pair, Chosen):
         found |= pair.tables(prob)
     elif pair is not None:
-        curves = _curves(pair)
+        own, exact = pair.fit.model.label, pair.baseline
+        # Curves against the true majority (of the posterior) and against that of the trials made (exact).
+        true = pair.curves[pair.curves["reference"] == "true"].assign(method=own)
+        curves = [true, exact.curves.assign(method=EXACT, reference="observed")]
+        minimum = [pair.minimum.assign(method=own), exact.minimum.assign(method=EXACT)]
+        every = pd.concat(curves, ignore_index=True)
+        tiers = [check_tiers(part).assign(method=name) for name, part in every.groupby("method", sort=False)]
         found |= {
             "items": _items(pair),
-            "curves": curves,
-            "minimum": _minimum(pair),
-            "tiers": _tiers(curves),
+            "curves": every,
+            "minimum": pd.concat(minimum, ignore_index=True),
+            "tiers": pd.concat(tiers, ignore_index=True),
             "plan": pair.plan,
             "ablations": pair.baseline.ablations,
         }
@@ -115,24 +121,6 @@ def _items(pair: Pairwise) -> pd.DataFrame:
     )
     believed = pair.items.drop(columns=["category", "trials"])
     return observed.merge(believed, on=key, how="left")
-
-
-def _curves(pair: Pairwise) -> pd.DataFrame:
-    """Curves against the true majority (of the posterior) and against that of the trials made (exact)."""
-    true = pair.curves[pair.curves["reference"] == "true"].assign(method=pair.fit.model.label)
-    exact = pair.baseline.curves.assign(method=EXACT, reference="observed")
-    return pd.concat([true, exact], ignore_index=True)
-
-
-def _minimum(pair: Pairwise) -> pd.DataFrame:
-    parts = [pair.minimum.assign(method=pair.fit.model.label), pair.baseline.minimum.assign(method=EXACT)]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _tiers(curves: pd.DataFrame) -> pd.DataFrame:
-    """The paper's tiers by each method's curves."""
-    parts = [check_tiers(part).assign(method=method) for method, part in curves.groupby("method", sort=False)]
-    return pd.concat(parts, ignore_index=True)
 
 
 def _gaps(pair: Pairwise | None, point: Pointwise) -> pd.DataFrame:
