@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,21 +47,19 @@ class OutcomeRows:
         """Without some of the battles, (R, 3)."""
         return replace(self, n=self.n - n)
 
-    def arrays(self, prefix: str = "") -> dict[str, Any]:
-        """Arrays for `Data`, named after the prefix."""
-        named = {
+    def arrays(self) -> dict[str, Any]:
+        """Arrays for `Data`."""
+        return {
             "first": self.first,
             "second": self.second,
             "order": self.order,
             "n": self.n,
             "total": self.n.sum(axis=1),
         }
-        return {prefix + name: array for name, array in named.items()}
 
-    def dims(self, prefix: str = "", battle: str = "battle") -> dict[str, tuple[str, ...]]:
+    def dims(self) -> dict[str, tuple[str, ...]]:
         """Names of the axes of those arrays."""
-        found: dict[str, tuple[str, ...]] = dict.fromkeys(self.arrays(prefix), (battle,))
-        return {**found, f"{prefix}n": (battle, "outcome")}
+        return {**dict.fromkeys(self.arrays(), ("battle",)), "n": ("battle", "outcome")}
 
 
 def incidence(first: NDArray[np.int64], second: NDArray[np.int64], models: int) -> dict[str, Any]:
@@ -78,61 +76,37 @@ def incidence(first: NDArray[np.int64], second: NDArray[np.int64], models: int) 
     return {"incidence": eye[first] - eye[second]}
 
 
-def human_rows(
-    counts: BattleCounts,
-    *,
-    order: bool = False,
-    length: bool = False,
-    columns: Sequence[int] = (),
-    by_group: bool = False,
-) -> OutcomeRows:
-    """People's votes, merged over whatever is not asked for; ``columns`` are covariates."""
-    return _merge(counts.human, counts.human.votes, order=order, length=length, columns=columns, by_group=by_group)
+class Kept(TypedDict, total=False):
+    """What else than the pair distinguishes patterns; ``columns`` are covariates."""
+
+    order: bool
+    length: bool
+    columns: Sequence[int]
+    by_group: bool
 
 
-def judged_rows(
-    counts: BattleCounts,
-    judge: str,
-    *,
-    order: bool = False,
-    length: bool = False,
-    columns: Sequence[int] = (),
-    by_group: bool = False,
-) -> OutcomeRows:
+def human_rows(counts: BattleCounts, **kept: Unpack[Kept]) -> OutcomeRows:
+    """People's votes, merged over whatever is not asked for."""
+    return _merge(counts.human, counts.human.votes, **kept)
+
+
+def judged_rows(counts: BattleCounts, judge: str, **kept: Unpack[Kept]) -> OutcomeRows:
     """Labels of one judge; a battle judged in both orders counts once: its halves are not independent."""
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     outcome = np.stack([rows.label == 1, rows.label == 0.5, rows.label == 0], axis=1)
-    return _merge(rows, outcome * rows.n[:, None], order=order, length=length, columns=columns, by_group=by_group)
+    return _merge(rows, outcome * rows.n[:, None], **kept)
 
 
 def _merge(
     rows: HumanVotes | JudgedBattles,
     n: NDArray[np.int64],
     *,
-    order: bool,
-    length: bool,
-    columns: Sequence[int],
-    by_group: bool,
+    order: bool = False,
+    length: bool = False,
+    columns: Sequence[int] = (),
+    by_group: bool = False,
 ) -> OutcomeRows:
-    distinct, place = pattern_places(rows, order=order, length=length, columns=columns, by_group=by_group)
-    total = np.zeros((len(distinct), len(OUTCOMES)), dtype=np.int64)
-    np.add.at(total, place, n)
-    pair = distinct[:, :2].astype(np.int64)
-    return OutcomeRows(
-        first=pair[:, 0],
-        second=pair[:, 1],
-        order=distinct[:, 2],
-        length=distinct[:, 3],
-        covariates=distinct[:, 4:-1],
-        n=total,
-        group=distinct[:, -1].astype(np.int64),
-    )
-
-
-def pattern_places(
-    rows: HumanVotes | JudgedBattles, *, order: bool, length: bool, columns: Sequence[int], by_group: bool
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Distinct patterns (P, 5 + columns): pair, order, length, covariates, group; and which one each row shows."""
+    """Distinct patterns (P, 5 + columns) of pair, order, length, covariates and group, with their outcomes."""
     zero = np.zeros(len(rows))
     keys: NDArray[np.float64] = np.column_stack(
         [
@@ -145,7 +119,18 @@ def pattern_places(
         ]
     )
     distinct, place = np.unique(keys, axis=0, return_inverse=True)
-    return distinct, place.reshape(-1)
+    total = np.zeros((len(distinct), len(OUTCOMES)), dtype=np.int64)
+    np.add.at(total, place.reshape(-1), n)
+    pair = distinct[:, :2].astype(np.int64)
+    return OutcomeRows(
+        first=pair[:, 0],
+        second=pair[:, 1],
+        order=distinct[:, 2],
+        length=distinct[:, 3],
+        covariates=distinct[:, 4:-1],
+        n=total,
+        group=distinct[:, -1].astype(np.int64),
+    )
 
 
 def standardised(length: NDArray[np.float64], n: NDArray[np.int64], *, of: str) -> NDArray[np.float64]:

@@ -31,9 +31,9 @@ class Patterns:
     models: tuple[str, ...]
 
     @classmethod
-    def of(cls, data: Data, prefix: str = "") -> Self:
+    def of(cls, data: Data) -> Self:
         """From a model's data."""
-        named = {name: np.asarray(data[prefix + name]) for name in ("first", "second", "order", "total")}
+        named = {name: np.asarray(data[name]) for name in ("first", "second", "order", "total")}
         return cls(**named, models=tuple(str(name) for name in data.coords["system"]))
 
     def keep(self, rows: NDArray[np.bool_]) -> Self:

@@ -33,17 +33,15 @@ ELO = "elo"
 type Floats = NDArray[np.float64]
 
 
-def elo_draws(
-    strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefix: str = "", within: Any = None
-) -> xr.DataArray:
+def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, within: Any = None) -> xr.DataArray:
     """Draws of each model's Elo as Hard-Elo would find it from infinitely many votes on these pairs, mean 1500.
 
-    ``data`` has arrays ``first, second, total`` (names after ``prefix``): the pairs and their weights.
+    ``data`` has arrays ``first, second, total``: the pairs and their weights.
     within: What strengths are more in each group, (chain, draw, G, M); ``data`` then has the array ``group``.
     """
     draws = strength.transpose("chain", "draw", "system")
     values = draws.to_numpy().reshape(-1, draws.sizes["system"])
-    first, second, total = (np.asarray(data[prefix + name]) for name in ("first", "second", "total"))
+    first, second, total = (np.asarray(data[name]) for name in ("first", "second", "total"))
     played = total > 0
     group = np.zeros_like(first) if within is None else np.asarray(data["group"])
     keys = np.stack([first[played], second[played], group[played]])
