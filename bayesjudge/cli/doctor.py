@@ -39,8 +39,8 @@ def examine() -> list[Finding]:
     """
     return [
         Finding(what="Python", found=platform.python_version()),
-        *map(_needed, required_packages()),
-        *map(_optional, _OPTIONAL),
+        *(_package(name, "missing", f"pip install {name}", ok=False) for name in required_packages()),
+        *(_package(name, f"not installed; needed for {what}", fix) for name, (what, fix) in _OPTIONAL.items()),
         _models(),
         _devices(),
         _cache(),
@@ -66,19 +66,9 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _needed(name: str) -> Finding:
+def _package(name: str, without: str, fix: str, *, ok: bool = True) -> Finding:
     found = _version(name)
-    if found is None:
-        return Finding(what=name, found="missing", ok=False, fix=f"pip install {name}")
-    return Finding(what=name, found=found)
-
-
-def _optional(name: str) -> Finding:
-    purpose, fix = _OPTIONAL[name]
-    found = _version(name)
-    if found is None:
-        return Finding(what=name, found=f"not installed; needed for {purpose}", fix=fix)
-    return Finding(what=name, found=found)
+    return Finding(what=name, found=without, ok=ok, fix=fix) if found is None else Finding(what=name, found=found)
 
 
 def _models() -> Finding:
