@@ -12,19 +12,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from bayesjudge.adapters import views
 from bayesjudge.adapters.views import QUALITY, VIEWS, view_of
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates.posterior import accuracy_quantities, differences, quantity
+from bayesjudge.estimates.posterior import Quantities, accuracy_quantities, differences, quantity
 from bayesjudge.maths.bradley_terry import shown_pairs, to_elo
 from bayesjudge.model import Data, GenerativeModel, Statistic
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
-    from bayesjudge.estimates.posterior import Quantities
 
 #: Axis of every variable that some question reports.
 AXES: Mapping[str, str] = {name: axis for view in VIEWS.values() for name, axis in view.estimands.items()}
@@ -119,8 +118,6 @@ class NamedEstimands(GenerativeModel):
 
     def trust(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
         """P(people agree) of every unverified pair; where there is one ``agreement`` alone, it is that of each."""
-        import pandas as pd
-
         require_answer(self.source, VIEWS["audit"].needed, draws := self._within(posterior, data))
         vote = np.asarray(data["vote_other"])
         if "trust" in draws:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
+from bayesjudge.inference import Fit
 from bayesjudge.inference.loo import by_cell, of_answers, standard_error
 
 if TYPE_CHECKING:
     from arviz_stats.utils import ELPDDataLOO
-    from numpy.typing import NDArray
-
-    from bayesjudge.inference import Fit
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

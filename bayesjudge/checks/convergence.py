@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.estimates.mixing import ess_bulk, ess_mean, ess_tail, rhat
+from bayesjudge.inference import Fit
 from bayesjudge.inference.gate import LEAST_EBFMI, LEAST_ESS, MOST_RHAT, MOST_RHAT_LATENT, ebfmi
 from bayesjudge.model import latent_sites
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
-
-    from bayesjudge.inference import Fit
 
 
 #: Parameters whose ranks are counted, those with the largest R-hat, and bins of the ranks.

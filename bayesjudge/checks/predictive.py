@@ -9,21 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError, require_choice
+from bayesjudge.inference import Fit
 from bayesjudge.inference.groups_read import require_checked
-from bayesjudge.model import Resamples
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayesjudge.inference import Fit
-    from bayesjudge.model import Data
-
+from bayesjudge.model import Data, Resamples
 
 #: Tail probability below which a statistic is flagged.
 FLAG_BELOW = 0.01

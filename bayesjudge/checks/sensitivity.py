@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates.posterior import headline
+from bayesjudge.inference import Fit
 from bayesjudge.inference.groups_read import require_checked
 from bayesjudge.inference.loo import has_flat_tail, log_likelihood_of
 from bayesjudge.inference.sites import sites_of
@@ -24,9 +26,6 @@ from bayesjudge.model import GivesQuantities, HasExchangeable
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
-
-    from bayesjudge.inference import Fit
 
 
 #: Sensitivity from which on a quantity is said to move (Kallioinen et al. 2024, section 3.3).

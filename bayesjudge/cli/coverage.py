@@ -12,6 +12,7 @@ import typer
 from bayesjudge.cli.options import Blocks, Json, Prob, Quiet, Seed
 from bayesjudge.cli.registered import Choices, Kind, kind_of, model_of
 from bayesjudge.cli.running import mapping, plain_messages
+from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +103,6 @@ def _sweep(question: str, table: str | None, options: Mapping[str, str]) -> Swee
     """The sweep of that name, or one cell of truths from the prior of the model of that name."""
     from bayesjudge.adapters.files import names_file
     from bayesjudge.datasets.small import small_table
-    from bayesjudge.errors import UsageError
     from bayesjudge.model import model_names
     from bayesjudge.simulation.sweeps.questions import SWEEPS, prior_sweep
 

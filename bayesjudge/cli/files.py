@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from bayesjudge.errors import InputError, UsageError, require_judges
+from bayesjudge.options import QuestionOptions
 from bayesjudge.options.option import Option, Options, stated
-
-if TYPE_CHECKING:
-    from bayesjudge.options import QuestionOptions
 
 
 @dataclass(frozen=True, kw_only=True)

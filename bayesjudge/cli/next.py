@@ -15,7 +15,7 @@ from bayesjudge.cli.panels import Command
 from bayesjudge.cli.reading import Format, Gold, Items, Label, Put, Threshold, Verdict, Wide, reading
 from bayesjudge.cli.running import mapping, plain_messages, require_no_folder, say
 from bayesjudge.errors import UsageError, require_choice
-from bayesjudge.text import visible
+from bayesjudge.text import json_visible, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,8 +179,6 @@ def _records(sheet: pd.DataFrame, names: tuple[str, ...]) -> list[dict[str, str]
 
 
 def _json(found: Sequence[Mapping[str, Any]]) -> str:
-    from bayesjudge.text import json_visible
-
     return json_visible(json.dumps(found, ensure_ascii=False, indent=1)) + "\n"
 
 

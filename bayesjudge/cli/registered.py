@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bayesjudge.errors import UsageError
+
 if TYPE_CHECKING:
     from bayesjudge.model import Data, Model
 
@@ -18,7 +20,6 @@ def model_of(name: str, options: Mapping[str, str]) -> Model:
     """The registered model of that name with its options, or the function of ``file.py:name``, which has none."""
     from bayesjudge.adapters import as_model
     from bayesjudge.adapters.files import names_file
-    from bayesjudge.errors import UsageError
     from bayesjudge.options.registered import registered
 
     if not names_file(name):
@@ -31,7 +32,6 @@ def model_of(name: str, options: Mapping[str, str]) -> Model:
 def kind_of(model: str, table: str | None) -> str:
     """The kind of small table that a model takes: the requested one, or the one that is known."""
     from bayesjudge.datasets.small import KIND_OF_MODEL, table_kinds
-    from bayesjudge.errors import UsageError
 
     if table is None and model not in KIND_OF_MODEL:
         raise UsageError(

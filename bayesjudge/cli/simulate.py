@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from bayesjudge.cli.options import Seed
@@ -165,7 +166,6 @@ def simulate_choices(
 
 def _several(verdicts: pd.DataFrame, seed: int) -> pd.DataFrame:
     """The verdicts of two judges under two prompts, most of which are those given."""
-    import numpy as np
     import pandas as pd
 
     rng, parts = np.random.default_rng([seed, 2]), []
@@ -212,7 +212,6 @@ def _write(frame: pd.DataFrame, file: Path) -> None:
 
 
 def _write_arrays(file: Path, **arrays: Any) -> None:
-    import numpy as np
 
     from bayesjudge.files import write_whole
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from bayesjudge.counts.memory import GivenTable, IbisTable, fetch, fetch_number, in_memory
@@ -133,8 +134,6 @@ def codes_of(values: pd.Series[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]
 
 def _of_frame(source: Trials | Scores, layout: Layout) -> EventRows:
     """Names go as codes: a database groups whole numbers several times faster than text."""
-    import pyarrow as pa
-
     frame = source.frame
     columns: dict[str, Any] = {layout.value: frame[layout.value]}
     names = {}

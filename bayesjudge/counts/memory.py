@@ -11,11 +11,11 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
 
 if TYPE_CHECKING:
     import duckdb
     import ibis.expr.types as ir
-    import pyarrow as pa
 
 
 #: Ibis tables and columns get most of their methods when they are made, which type checkers do not see.

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from bayesjudge.counts.memory import GivenTable, IbisTable, cached, fetch, fetch_number, in_memory
@@ -92,8 +93,6 @@ def _rows(
 
 
 def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str]) -> IbisTable:
-    import pyarrow as pa
-
     frame = verdicts.frame
     chance = [name for name in ("label_probability",) if name in frame]
     rows = frame[["item", "model", "judge", "verdict", "label", *chance]]

@@ -9,22 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from bayesjudge.counts.battles.counts import count_battles
+from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets.battles import BattleDesign, simulate_battles
 from bayesjudge.datasets.pairs import simulate_pairs
 from bayesjudge.datasets.scores import simulate_scores
 from bayesjudge.datasets.trials import simulate_trials
 from bayesjudge.datasets.verdicts import simulate_verdicts
 from bayesjudge.errors import UsageError
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts
-    from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
-
+from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
 _VERDICTS, _PAIRS = "verdicts with columns", "pairs with columns"
 _SCORES, _TRIALS = "scores with columns", "trials with columns"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.effects.columns import MISSING, MOST_LEVELS, Columns, prepared
 from bayesjudge.effects.design import moved
@@ -14,10 +16,6 @@ from bayesjudge.effects.formula import SYSTEM, Formula
 
 #: Draws whose weights of items are made together.
 _TOGETHER = 250
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

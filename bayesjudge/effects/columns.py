@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from bayesjudge.effects.formula import Formula, base_of, require_columns
 from bayesjudge.errors import UsageError
 from bayesjudge.tables.coding import UNKNOWN, code_names
 from bayesjudge.tables.words import code_numbers
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
 
 #: Name of a missing category, and after the name of a number the column that says where it is missing.
 MISSING = "(missing)"
@@ -49,8 +47,6 @@ class Columns:
 
 def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
     """The columns that formulas name, from a table with one row an answer."""
-    import pandas as pd
-
     require_columns(formulas, list(answers.columns))
     groups = {name for formula in formulas for term in formula.grouped for name in term.groups}
     found: dict[str, Any] = {}
@@ -93,8 +89,6 @@ def with_differences(table: pd.DataFrame, formula: Formula, *, sign: Any = 1.0) 
 
 def numbers_of(values: pd.Series[Any]) -> NDArray[np.float64] | None:
     """Numbers, NaN where missing, also those that a file holds as text; None where any value is none."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
     if is_bool_dtype(values):
         return None
     if is_numeric_dtype(values):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.effects.columns import MISSING
 from bayesjudge.effects.formula import Formula, Term
 from bayesjudge.errors import UsageError
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
 
 type Array = NDArray[np.float64]
 #: Most numbers in a matrix: cells × coefficients.

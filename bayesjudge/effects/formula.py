@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesjudge.errors import UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 #: What may have a formula before one judge: P(right), P(verdict 1 | right), P(verdict 0 | wrong).
 RATES = ("accuracy", "sensitivity", "specificity")

@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.effects.columns import names_of, numbers_of, standardised
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.holm import holm
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 type Array = NDArray[np.float64]
 #: Holm's p below which a column is said to matter.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.errors import require_prob
 from bayesjudge.estimates import Estimates, Population, estimand_of
@@ -14,7 +15,6 @@ from bayesjudge.estimates.mixing import ess_bulk, ess_tail, rhat
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
 
 #: Draws by estimand; see `quantity`. Not one data set: what takes long to derive is derived from fewer draws.

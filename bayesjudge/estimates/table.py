@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from bayesjudge.errors import UsageError, did_you_mean, require_choice
 
@@ -137,8 +138,6 @@ class Estimates:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The table as an Arrow stream, which Polars, DuckDB, pyarrow and pandas take as it is."""
-        import pyarrow as pa
-
         return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:

@@ -13,6 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
@@ -37,7 +39,6 @@ from bayesjudge.model import (
 from bayesjudge.text import apart
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
     from arviz_stats.utils import ELPDDataLOO
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.estimates.mixing import ess_bulk, ess_tail, rhat
@@ -14,7 +15,6 @@ from bayesjudge.text import apart
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
 
 MOST_RHAT = 1.01

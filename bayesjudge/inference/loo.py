@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from bayesjudge.inference.fit import Fit
 from bayesjudge.inference.groups_read import require_checked
 from bayesjudge.inference.outcomes import OUTCOMES, by_outcome
 from bayesjudge.inference.sites import entry_labels
 
 if TYPE_CHECKING:
     from arviz_stats.utils import ELPDDataLOO
-    from numpy.typing import NDArray
-
-    from bayesjudge.inference.fit import Fit
 
 
 def loo(fit: Fit) -> ELPDDataLOO:

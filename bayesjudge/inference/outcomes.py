@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.model import Data
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
-    from bayesjudge.model import Data
 
 #: Group of a tree: of every observed array the log probability of each outcome, and how often it occurred.
 OUTCOMES = "outcome_log_likelihood"

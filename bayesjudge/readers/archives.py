@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+import pyarrow as pa
+
 from bayesjudge.errors import InputError
 from bayesjudge.readers.json_records import most_bytes
 from bayesjudge.readers.sources import Source, file_error
@@ -52,8 +54,6 @@ def _json(stream: BinaryIO, info: zipfile.ZipInfo, source: Source) -> Any:
 
 
 def _content(stream: BinaryIO, info: zipfile.ZipInfo, source: Source) -> bytes:
-    import pyarrow as pa
-
     most = most_bytes()
     if max(info.file_size, info.compress_size) > most:
         raise _refused(source, f"a member {info.filename!r} of more than {most:,} bytes")

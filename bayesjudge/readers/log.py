@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pandas as pd
+import pyarrow as pa
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, PAIR_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES
@@ -19,7 +20,6 @@ from bayesjudge.tables.unfold import COUNT_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
 
 #: Names that a table's columns may represent: of verdicts or battles, and, where a user maps them, of the others.
@@ -57,8 +57,6 @@ class Log:
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table; columns of mixed kinds are text."""
-        import pyarrow as pa
-
         return pa.table({str(name): _array(column) for name, column in self.frame.items()})
 
     def to_polars(self) -> pl.DataFrame:
@@ -141,8 +139,6 @@ def named_rows(part: Part, columns: Mapping[str, str] | None) -> pd.DataFrame:
 
 def _array(column: pd.Series) -> pa.Array:
     """A column as Arrow has it; values of several kinds as text."""
-    import pyarrow as pa
-
     try:
         found = pa.array(column, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):

@@ -12,15 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import pandas as pd
+import pyarrow as pa
 
 from bayesjudge.errors import InputError, Problem, UsageError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 #: File name endings and the format that each represents.
 FORMATS = {
@@ -220,8 +217,6 @@ def to_pandas(source: Any) -> pd.DataFrame:
 
 def arrow_to_pandas(table: pa.Table) -> pd.DataFrame:
     """Arrow to pandas with nullable integers and booleans, since floats would round long identifiers."""
-    import pyarrow as pa
-
     kinds = {
         pa.bool_(): pd.BooleanDtype(),
         pa.int8(): pd.Int8Dtype(),

@@ -6,15 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesjudge.estimates.table import is_bayesian, method_words
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import gate_reasons
 from bayesjudge.report.page import Citation
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Packages whose versions a paragraph names.
 PACKAGES = ("numpyro", "jax", "pymc", "arviz-stats", "numpy")

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -24,19 +23,16 @@ from bayesjudge.decisions import (
     regret,
     value_of_labels,
 )
+from bayesjudge.decisions.choice import Loss
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.report.accuracy.headline import VALID as CORRECTED
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.draws import draws_of
 from bayesjudge.report.elo.headline import VALID as RATED
 from bayesjudge.report.lead import MINUS, counted, usable
 from bayesjudge.report.terminal import unit_name
-
-if TYPE_CHECKING:
-    from bayesjudge.decisions.choice import Loss
-    from bayesjudge.report.comparison import Comparison
-
 
 KEEP = "keep="
 #: Replicates of the paired bootstrap.

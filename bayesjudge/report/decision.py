@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from rich.markup import escape
+from rich.table import Table as ScreenTable
 
 from bayesjudge.estimates.table import method_words
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.decided import DECISION, TESTS, VALUE
 from bayesjudge.report.lead import refusal, usable
 from bayesjudge.report.page import Section, Table
 from bayesjudge.report.terminal import figure, fitted_table
 from bayesjudge.text import chance
-
-if TYPE_CHECKING:
-    from rich.table import Table as ScreenTable
-
-    from bayesjudge.report.comparison import Comparison
 
 
 def decision_sentences(answer: Comparison) -> list[str]:

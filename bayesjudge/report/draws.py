@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.estimates import estimand_of
 from bayesjudge.estimates.posterior import draws_by_unit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.comparison import Comparison
 
 
 def draws_of(answer: Comparison) -> Callable[[Mapping[str, Any]], NDArray[np.float64] | None]:

@@ -6,19 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import method_words
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.text import chance, monte_carlo_error, number, rounded
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesjudge.report.comparison import Comparison
-
 
 #: What is to be done, at the end of a gate's reason, and whose posterior it is about, at its beginning.
 _REMEDY = re.compile(r": (run|draw|raise|use|reparameterise) .*$")

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesjudge.estimates import Estimates, Population, estimand_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesjudge.report.comparison import Comparison
-
+from bayesjudge.report.comparison import Comparison
 
 #: J below which every corrected estimate is called fragile; the paper's failing cases lie under it.
 LOW_YOUDEN = 0.3

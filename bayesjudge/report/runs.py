@@ -12,15 +12,15 @@ import pandas as pd
 from bayesjudge.conditions.decision import probable
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import method_words
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import counted, interval_words, point_words, refusal
+from bayesjudge.report.page import Chance, Figure, Interval, Page, Section
+from bayesjudge.report.page import Table as Shown
+from bayesjudge.report.tables import MOST_COLUMNS
 from bayesjudge.text import chance, rounded
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from bayesjudge.report.comparison import Comparison
-    from bayesjudge.report.page import Figure, Page
-    from bayesjudge.report.page import Table as Shown
 
 
 #: Columns of a terminal below which both runs have points without intervals.
@@ -82,10 +82,6 @@ def runs_screen(answer: Comparison, width: int, *, of_question: Any) -> list[Tab
 
 def runs_page(answer: Comparison, *, of_question: Callable[..., Page], excerpt: bool = False) -> Page:
     """The page of the question, begun by what changed between the runs where anything can be said of it."""
-    from bayesjudge.report.page import Section
-    from bayesjudge.report.page import Table as Shown
-    from bayesjudge.report.tables import MOST_COLUMNS
-
     page, (before, after), rows = of_question(answer, excerpt=excerpt), answer.settings["runs"], answer.checks["runs"]
     both = Section(
         title="Two runs",
@@ -135,8 +131,6 @@ def _changes(answer: Comparison, rows: pd.DataFrame) -> list[str]:
 def _first(answer: Comparison, rows: pd.DataFrame) -> tuple[Shown, Figure]:
     """The difference of each model, both runs and probabilities, and the differences as a figure."""
     from bayesjudge.plots import forest
-    from bayesjudge.report.page import Chance, Interval
-    from bayesjudge.report.page import Table as Shown
     from bayesjudge.report.sections import NARROW_WIDTH, figure_of
 
     (before, after), margin, prob = (answer.settings[name] for name in ("runs", "margin", "prob"))

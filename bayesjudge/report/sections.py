@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 import pandas as pd
+from matplotlib.figure import Figure as Drawing
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import method_words
 from bayesjudge.plots import forest, loo_comparison, predictive, rank_traces, to_svg
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.decided import DECISION, VALUE
 from bayesjudge.report.decision import decision_section
 from bayesjudge.report.lead import READ, further_warnings, gate_reasons, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.tables import MOST_COLUMNS, estimates_table, units_table
 from bayesjudge.text import judge_words
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Rows of the first table, and width in inches of its figure: a phone's screen.
 MOST_FIRST, NARROW_WIDTH = 12, 3.7

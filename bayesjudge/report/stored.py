@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,6 @@ from bayesjudge.estimates.gate import Gate
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.embedding import unpacked
 from bayesjudge.text import json_visible
-
-if TYPE_CHECKING:
-    from os import PathLike
-
 
 #: The questions whose answers there are.
 QUESTIONS = ("accuracy", "elo", "reliability", "audit")

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from rich import box
@@ -18,12 +18,9 @@ from rich.text import Text
 
 from bayesjudge.estimates.selection import title_of
 from bayesjudge.estimates.table import PERSONS, is_bayesian, method_words
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import READ, further_warnings, gate_reasons
 from bayesjudge.text import rounded, visible
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Columns of text where there is no terminal to ask.
 PAGE_WIDTH = 120

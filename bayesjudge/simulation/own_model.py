@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from bayesjudge.adapters import as_model
 from bayesjudge.checks import prior_predictive
+from bayesjudge.inference import Engine
+from bayesjudge.inference.engines import engine_of
 from bayesjudge.report.page import Figure, Page, Section, Table
 from bayesjudge.report.writing import render_excerpt, write_page
 from bayesjudge.simulation.calibration.ranks import Calibration, RankTest
@@ -17,12 +21,6 @@ from bayesjudge.simulation.calibration.sbc import DRAWS, TUNE, sbc
 from bayesjudge.simulation.intervals.coverage import Coverage, coverage
 from bayesjudge.simulation.intervals.prior_cells import prior_cell
 from bayesjudge.simulation.slips import slips_of
-
-if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
-
-    from bayesjudge.inference import Engine
 
 _ROWS = ["estimand", "n", "bias", "rmse", "coverage", "coverage_lower", "coverage_upper", "width"]
 
@@ -157,8 +155,6 @@ def check_model(
     Traceback (most recent call last):
     bayesjudge.errors.UsageError: model 'mine.py:f': no file 'mine.py'; write file.py:name
     """
-    from bayesjudge.inference.engines import engine_of
-
     known = as_model(model)
     data = known.prepare(table)
     sampler = engine_of(engine, draws=DRAWS, tune=TUNE)

@@ -14,13 +14,12 @@ import numpy as np
 from numpyro.distributions import biject_to
 from numpyro.primitives import Messenger
 
-from bayesjudge.model import Data, Model, with_observations
+from bayesjudge.estimates import Estimates
+from bayesjudge.model import Data, Model, Statistic, with_observations
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesjudge.estimates import Estimates
-    from bayesjudge.model import Statistic
 
 #: Those of the likelihood, then those of an unknown, on whose unconstrained scale they are.
 OF_DATA: tuple[str, ...] = ("a likelihood term dropped", "data counted twice")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.conditions import condition_of, quoted
 from bayesjudge.conditions.condition import EVERY
@@ -23,9 +24,6 @@ from bayesjudge.studies.accuracy import accuracy
 from bayesjudge.studies.elo import elo
 from bayesjudge.tables import Battles, Verdicts
 from bayesjudge.tables.two_runs import TwoRuns, stack_battles, stack_verdicts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @takes(CompareOptions, positional=["after"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
 
 from bayesjudge.tables.columns import label_source, require_frame
 from bayesjudge.tables.verdict_rows import IDS, validate
@@ -113,7 +114,6 @@ class Verdicts:
             Extra columns to take along (by default all); those of mixed kinds are given as text.
         """
         import ibis
-        import pyarrow as pa
 
         core = [name for name in (*IDS, "verdict", "label", "label_probability") if name in self.frame]
         names = [name for name in self.frame if name not in core] if extra is None else list(extra)

@@ -11,20 +11,17 @@ P is a mean of two meats, of effects u and of the sandwich (`prompt_effects.shar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.counts.battles.clusters import PEOPLE
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.few_clusters import clusters_of_models
 from bayesjudge.maths.prompt_effects import shared_meat
 from bayesjudge.maths.strengths import fit_strengths, poorly_known
 from bayesjudge.models.common.shared_items import RANK, adjust
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts
-
 
 type Array = NDArray[np.float64]
 

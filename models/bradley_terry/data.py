@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry.clusters import DIMS, shared_errors
@@ -23,9 +23,6 @@ from bayesjudge.models.common.battle_rows import (
 from bayesjudge.models.common.davidson import OUTCOMES
 from bayesjudge.models.common.elo_results import sizes
 from bayesjudge.models.common.units import information
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts
 
 
 def prepare(

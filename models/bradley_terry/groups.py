@@ -8,22 +8,18 @@ on each of its strengths.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.bradley_terry import PER_LOGIT
+from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry.clusters import shared_errors
+from bayesjudge.models.common.battle_rows import OutcomeRows
 from bayesjudge.models.common.units import Guess, Units
-from bayesjudge.priors import Prior, Slot
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts
-    from bayesjudge.model import Data
-    from bayesjudge.models.common.battle_rows import OutcomeRows
-    from bayesjudge.priors import InUse
-
+from bayesjudge.priors import InUse, Prior, Slot
 
 #: Of how far strengths in a group are from those elsewhere.
 SPREAD = Slot(

@@ -24,18 +24,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
+from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.bradley_terry import clusters, groups, results
 from bayesjudge.models.bradley_terry import data as bradley_terry_data
-from bayesjudge.models.common.davidson import STRENGTH, TIE
+from bayesjudge.models.common.battle_rows import resampled
+from bayesjudge.models.common.davidson import STRENGTH, TIE, jax_log_outcomes, pytensor_log_outcomes
 from bayesjudge.priors import Slot
+from bayesjudge.tables import Battles
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.estimates.posterior import Quantities
-    from bayesjudge.tables import Battles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,6 @@ class BradleyTerry(GenerativeModel):
         """The generative model in NumPyro."""
         import numpyro
 
-        from bayesjudge.models.common.davidson import jax_log_outcomes
         from bayesjudge.models.common.outcome_counts import OutcomeCounts
         from bayesjudge.models.common.strengths import Strengths
 
@@ -129,7 +128,6 @@ class BradleyTerry(GenerativeModel):
         """The same model in PyMC."""
         import pymc as pm
 
-        from bayesjudge.models.common.davidson import pytensor_log_outcomes
         from bayesjudge.models.common.strengths import pymc_strengths
 
         prior = self.in_use(data)
@@ -170,6 +168,4 @@ class BradleyTerry(GenerativeModel):
 
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
         """Outcomes of resampled battles, (replicates, patterns, 3)."""
-        from bayesjudge.models.common.battle_rows import resampled
-
         return resampled(np.asarray(data["n"]), replicates=replicates, seed=seed)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.effects import Formula, Term, design, read_formula
 from bayesjudge.effects.cells import categories_of, changes_of
@@ -21,15 +23,12 @@ from bayesjudge.effects.columns import Columns, names_of, prepared, with_differe
 from bayesjudge.effects.formula import base_of
 from bayesjudge.errors import UsageError
 from bayesjudge.models.common.effect_terms import Coefficients
-from bayesjudge.priors import Slot
+from bayesjudge.priors import InUse, Slot
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
-    from numpy.typing import NDArray
 
     from bayesjudge.model import Data
-    from bayesjudge.priors import InUse
 
 
 #: The column that every design has.
@@ -154,8 +153,6 @@ def _designed(formula: Formula, columns: Columns) -> _Designed:
 
 def _rows(judges: Sequence[str], units: pd.DataFrame) -> pd.DataFrame:
     """Units within judges."""
-    import pandas as pd
-
     rows = pd.concat([units] * len(judges), ignore_index=True)
     return rows.assign(**{JUDGE: np.repeat(np.array(judges, dtype=object), len(units))})
 

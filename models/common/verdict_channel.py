@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayesjudge.estimates.posterior import NEARLY, differences, quantity, reached
@@ -32,7 +33,6 @@ from bayesjudge.priors.slot import PROBABILITY
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
 
 #: The rates of a channel.

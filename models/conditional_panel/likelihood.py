@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +10,7 @@ from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
-if TYPE_CHECKING:
-    from bayesjudge.model import Data
+from bayesjudge.model import Data
 
 
 class PanelResponses(dist.Distribution):  # type: ignore[misc]

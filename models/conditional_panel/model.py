@@ -35,11 +35,10 @@ from bayesjudge.models.common.verdict_channel import (
 )
 from bayesjudge.models.conditional_panel import statistics
 from bayesjudge.priors import Slot
+from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.tables import Verdicts
 
 
 _CAUTION = "assumes that judges err independently given the label: see the check of co-errors"

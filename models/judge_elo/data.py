@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.definite import nearest_definite
@@ -26,10 +26,6 @@ from bayesjudge.models.common.elo_results import sizes
 from bayesjudge.models.judge_elo.importance import Points, likely
 from bayesjudge.models.judge_elo.marginal import Marginal, Priors
 from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums, single_targets
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts
-
 
 #: Name of the first rater.
 PEOPLE = "people"

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, to_elo
@@ -30,10 +30,6 @@ from bayesjudge.models.judge_elo.data import StrengthData, strength_data
 from bayesjudge.models.judge_elo.importance import Functional, Proposal, explored, weighted
 from bayesjudge.models.judge_elo.marginal import Priors, conditional
 from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts
-
 
 type Floats = NDArray[np.float64]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.special import expit
 
 from bayesjudge.maths.bradley_terry import PER_LOGIT
@@ -105,8 +106,6 @@ class Marginal:
     def log_density(self, u: Floats, priors: Priors) -> float:
         """Log posterior density of unconstrained hyperparameters (d,), up to a constant."""
         root = np.linalg.cholesky(self.covariance(joint_scale(np, *unpacked(u, self.judges))))
-        from scipy.linalg import solve_triangular
-
         white = solve_triangular(root, self.y, lower=True, check_finite=False)
         return float(log_prior(priors, u, self.judges) - np.log(np.diag(root)).sum() - white @ white / 2)
 

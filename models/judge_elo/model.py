@@ -27,21 +27,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
+from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.one_thread import one_thread
 from bayesjudge.model import Data, Evaluated, GenerativeModel, Statistic
 from bayesjudge.models.common.davidson import STRENGTH
 from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo import results
+from bayesjudge.models.judge_elo.held_out import Prediction, predict
 from bayesjudge.models.judge_elo.targets import distinct_judges
 from bayesjudge.priors import Prior, Slot
+from bayesjudge.tables import Battles
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.estimates.posterior import Quantities
-    from bayesjudge.models.judge_elo.held_out import Prediction
-    from bayesjudge.tables import Battles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +120,6 @@ class JudgeElo(GenerativeModel):
         See `bayesjudge.models.judge_elo.held_out.predict`. Each model has a fold of its own, in which no vote
         on it is used; a model that cannot be predicted has the reason in place of a prediction.
         """
-        from bayesjudge.models.judge_elo.held_out import predict
-
         counts = _counted(table)
         family = judge_elo_data.of_families(counts, dict(self.families))
         with one_thread():

@@ -8,19 +8,15 @@ verdicts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.temperature import soft_probability, solve_beta
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts
-
 
 type Floats = NDArray[np.float64]
 #: Covariates of a judge's verdict, and what their effects are called.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.counts.pair_cells import CELLS, PairCells, pair_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.common.verdict_channel import channel_guess
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def prepare(counts: VerdictCounts, *, labels: str) -> Data:

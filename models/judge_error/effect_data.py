@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.counts.pair_cells import CELLS
@@ -18,10 +19,6 @@ from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess
 from bayesjudge.models.common.verdict_channel import channel_guess
 from bayesjudge.models.judge_error.formulas import coefficients_of, slot_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 #: Arrays with an entry for each of the six kinds of answers in each cell.
 _OF_CELLS = ("n", "unit", "label", "verdict", "stratum")

@@ -9,6 +9,7 @@ import numpy as np
 from bayesjudge.effects import Formula
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error.formulas import coefficients_of
+from bayesjudge.models.judge_error.likelihood import log_cells_of_logits
 from bayesjudge.priors import InUse
 
 
@@ -17,7 +18,6 @@ def numpyro_model(data: Data, prior: InUse, formulas: tuple[Formula, ...], *, en
     import numpyro
 
     from bayesjudge.models.common.pattern_counts import PatternCounts
-    from bayesjudge.models.judge_error.likelihood import log_cells_of_logits
 
     logits = [data[f"design_{formula.rate}"] @ coefficients_of(formula).numpyro(data, prior) for formula in formulas]
     log_p = log_cells_of_logits(*logits, enriched=enriched).reshape(-1)

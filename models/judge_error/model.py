@@ -28,6 +28,7 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.effects import Formula, columns_named, read_formula
 from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.estimates import Population
+from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.effect_terms import effect_facts
 from bayesjudge.models.common.verdict_channel import FLAT, Labels, Pooling, channel_slots, numpyro_channel
@@ -37,13 +38,12 @@ from bayesjudge.models.judge_error.adjustment import adjusted, describe, unadjus
 from bayesjudge.models.judge_error.effect_results import Shares
 from bayesjudge.models.judge_error.effects import numpyro_model, pymc_model
 from bayesjudge.models.judge_error.formulas import formulas_of, slots
+from bayesjudge.models.judge_error.likelihood import log_cells
 from bayesjudge.priors import Slot
+from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.estimates.posterior import Quantities
-    from bayesjudge.tables import Verdicts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,6 @@ class JudgeError(GenerativeModel):
         import numpyro
 
         from bayesjudge.models.common.pattern_counts import PatternCounts
-        from bayesjudge.models.judge_error.likelihood import log_cells
 
         if self.formulas:
             numpyro_model(data, self.in_use(data), self._formulas, enriched=self._enriched)

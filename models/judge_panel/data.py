@@ -12,23 +12,21 @@ covariance is taken from a sample of whole items.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
 
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_panel.kinds import Kinds, kinds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from bayesjudge.counts.panel import PanelVotes
-
     type Codes = NDArray[np.int64]
 
 
@@ -113,7 +111,6 @@ def _labelled_answers(votes: PanelVotes, covariates: Regressors, kind: Codes) ->
 def _guesses(answers: Mapping[str, NDArray[Any]], kinds: Kinds, models: int) -> dict[str, NDArray[np.float64]]:
     """What labels are guessed to say of models' levels and of votes' weights: by a regression with a wide prior."""
     from scipy.optimize import minimize
-    from scipy.special import expit
 
     n, y, votes = answers["answer_n"].astype(float), answers["answer_label"], answers["answer_votes"]
     level = np.eye(models)[kinds.arrays["kind_system"][answers["answer_kind"]]]

@@ -10,24 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.effects import LABEL, Formula, Term, design, read_formula
 from bayesjudge.effects.cells import Cells, Groups, cells_of, changes_of, groups_of
 from bayesjudge.effects.formula import SYSTEM, base_of
 from bayesjudge.errors import UsageError
+from bayesjudge.model import Data
 from bayesjudge.models.common.effect_terms import Coefficients
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayesjudge.counts.panel import PanelVotes
-    from bayesjudge.model import Data
-    from bayesjudge.priors import Slot
-
+from bayesjudge.priors import Slot
 
 #: What is there without a formula.
 _PLAIN = f"{LABEL} ~ 1"

@@ -11,7 +11,7 @@ each answer no more can be learned. σ(2.5) = .92, and 95 % of the prior for μ 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +21,10 @@ from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
+from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess, Units
 from bayesjudge.models.judge_panel.priors import OWN_WEIGHT
-
-if TYPE_CHECKING:
-    from bayesjudge.model import Data
-    from bayesjudge.priors import InUse
+from bayesjudge.priors import InUse
 
 
 def sample_sites(prior: InUse, data: Data) -> dict[str, Any]:

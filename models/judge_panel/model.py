@@ -24,6 +24,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.effects import columns_named, read_formula
 from bayesjudge.errors import require_choice
@@ -42,14 +45,12 @@ from bayesjudge.models.judge_panel.priors import (
     SLOTS,
 )
 from bayesjudge.priors import Slot
+from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
-    import numpy as np
     import xarray as xr
-    from numpy.typing import NDArray
 
     from bayesjudge.estimates.posterior import Quantities
-    from bayesjudge.tables import Verdicts
 
 
 Weights = Literal["shared", "specific"]

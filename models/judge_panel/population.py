@@ -20,7 +20,7 @@ mean.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,15 +29,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayesjudge.estimates import Population
+from bayesjudge.model import Data
 from bayesjudge.models.common.at_draws import over_draws, thinned
 from bayesjudge.models.common.shared_items import adjust, between_systems
 from bayesjudge.models.judge_panel.kinds import coefficients_in
 from bayesjudge.models.judge_panel.likelihood import coefficients, row_logits
-
-if TYPE_CHECKING:
-    from bayesjudge.estimates import Population
-    from bayesjudge.model import Data
-
 
 #: Cells times draws that are predicted at most: past it draws are thinned.
 MOST_WORK = 400_000_000

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_panel.kinds import coefficients_in
 from bayesjudge.models.judge_panel.likelihood import pymc_marks
 from bayesjudge.models.judge_panel.priors import OWN_WEIGHT
-
-if TYPE_CHECKING:
-    from bayesjudge.model import Data
-    from bayesjudge.priors import InUse
-
+from bayesjudge.priors import InUse
 
 _ZERO, _ONE = np.float64(0), np.float64(1)
 

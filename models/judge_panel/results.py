@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,17 +18,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Population
 from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, quantity
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.judge_panel.data import half_votes
 from bayesjudge.models.judge_panel.likelihood import row_logits
 from bayesjudge.models.judge_panel.population import accuracy_draws, adjusted, marked_logits, over_answers, thin
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.panel import PanelVotes
-    from bayesjudge.estimates import Population
-
 
 #: Labelled answers below which the labels have hardly been heard.
 FEW_LABELS = 10

@@ -6,18 +6,16 @@ ridge, where chains diverge. The votes on a judge's gaps are summed up by a norm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess, Units
-
-if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts
 
 
 def prepare(counts: BattleCounts, *, by_group: bool) -> Data:

@@ -24,18 +24,17 @@ import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import require_positive
+from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_temperature import data as judge_temperature_data
 from bayesjudge.models.judge_temperature import results as judge_temperature_results
 from bayesjudge.models.judge_temperature.data import group_units, judge_units
 from bayesjudge.priors import Slot
+from bayesjudge.tables import Battles
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.estimates.posterior import Quantities
-    from bayesjudge.tables import Battles
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.special import expit
 
@@ -62,8 +63,6 @@ class SoftTable:
     @classmethod
     def tabulate(cls, first: Ints, second: Ints, gap: Floats, n: Ints, *, low: float, high: float) -> SoftTable:
         """From patterns (R,) of pair and gap, for β between ``exp(low)`` and ``exp(high)``."""
-        from numpy.polynomial import chebyshev
-
         pairs, place = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
         place = place.reshape(-1)
         # A range of no width would leave the polynomial undetermined.
@@ -94,8 +93,6 @@ class SoftTable:
         return self._at(beta, slice(len(self.n), None))
 
     def _at(self, beta: Floats, columns: slice) -> Floats:
-        from numpy.polynomial import chebyshev
-
         at = 2 * (np.log(beta) - self.low) / (self.high - self.low) - 1
         return np.asarray(chebyshev.chebval(at, self.coefficients[:, columns]).T)
 

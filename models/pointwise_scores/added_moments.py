@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.effects import Formula
 from bayesjudge.model import Data
@@ -17,7 +18,6 @@ from bayesjudge.models.common.added_terms import coefficients_of
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

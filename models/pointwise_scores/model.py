@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.effects import SCORE, Formula
 from bayesjudge.errors import require_choice
+from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.added_terms import added_formulas, added_slots, columns_of
 from bayesjudge.models.common.effect_terms import effect_facts
@@ -33,12 +34,10 @@ from bayesjudge.models.pointwise_scores import data as pointwise_scores_data
 from bayesjudge.models.pointwise_scores import priors as likelihood_priors
 from bayesjudge.models.pointwise_scores import results
 from bayesjudge.priors import Slot
+from bayesjudge.tables import Scores
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.estimates.posterior import Quantities
-    from bayesjudge.tables import Scores
 
 
 Likelihood = Literal["gaussian", "ordinal"]

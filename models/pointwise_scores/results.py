@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 
+from bayesjudge.effects import Formula
 from bayesjudge.estimates.posterior import quantity
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.pointwise_scores.added_moments import NOTHING, Moments, category_means, mean_changes, moments
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.effects import Formula
 
 
 #: Nodes of the latent variable in standard deviations: a trapezoid rule, exact to 1e-8 for normal weights.
@@ -104,7 +104,6 @@ def _numbers(posterior: xr.Dataset, data: Data, added: Moments) -> dict[str, xr.
 def _levels(posterior: xr.Dataset, data: Data, added: Moments) -> dict[str, xr.DataArray]:
     """Moments of the scores themselves, the latent variable integrated out on a grid."""
     import xarray as xr
-    from scipy.special import expit
 
     value = np.asarray(data["value"], dtype=float)
     weight = np.exp(-(_NODES**2) / 2)

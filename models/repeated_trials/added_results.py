@@ -10,18 +10,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.effects import POSITION, Formula
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.model import Data
 from bayesjudge.models.common.added_terms import JUDGE, changed, shift_draws
 from bayesjudge.models.common.effect_terms import flat
+from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
-
-    from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws
 
 
 _EVEN = "decided verdicts on a pair that is even otherwise"

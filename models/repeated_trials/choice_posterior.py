@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from scipy.special import gammaincinv, gammaln, ndtri
 
 from bayesjudge.models.repeated_trials.choices import Array, Choices, Codes, Unknowns, probabilities, utilities
 
@@ -74,7 +75,6 @@ class Nodes:
     @classmethod
     def around(cls, data: Choices, point: Array, rng: np.random.Generator) -> Self:
         """A Student-t around each item's mode at one point (d,)."""
-        from scipy.special import gammaincinv, gammaln, ndtri
         from scipy.stats import qmc
 
         mode, root = _modes(data, data.unpack(point[None]))

@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.counts.arrays import sums_within
+from bayesjudge.effects import Formula
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.maths.majority import NEVER_DIFFER, TRIALS, of_orders_shown, swap_risk, trials_label
@@ -38,7 +39,6 @@ from bayesjudge.tables.words import OUTCOMES
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesjudge.effects import Formula
     from bayesjudge.models.repeated_trials import RepeatedTrials
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.counts.arrays import sums_within
 from bayesjudge.maths.majority import Contest, most_likely, never_differ
@@ -22,7 +23,6 @@ from bayesjudge.models.repeated_trials.statistics import unit_codes
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
 
 #: Most numbers held for the cells of all draws; past it fewer draws are used, but no fewer than `_LEAST`.

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.effects import Formula
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.verdict_agreement.features import features
 from bayesjudge.tables import Pairs
 from bayesjudge.tables.columns import require_table
-
-if TYPE_CHECKING:
-    from bayesjudge.effects import Formula
-
 
 #: Name of the rows without a question type.
 NO_CATEGORY = "(none)"

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.counts.pairs import Directions, Presentations, directions, presentations
+from bayesjudge.effects import Formula
 from bayesjudge.errors import UsageError
 from bayesjudge.models.verdict_agreement.formulas import Column, columns_of, numeric, turned
+from bayesjudge.tables import Pairs
 from bayesjudge.tables.pairs import SAME_AS
-
-if TYPE_CHECKING:
-    from bayesjudge.effects import Formula
-    from bayesjudge.tables import Pairs
-
 
 #: Blocks of features, in order; each has a scale of its own.
 BLOCKS = ("scalar", "category", "strength", "direction")

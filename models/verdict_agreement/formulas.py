@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.effects import AGREEMENT, Formula, design, read_formula
 from bayesjudge.effects.columns import prepared, with_differences
 from bayesjudge.errors import UsageError
 from bayesjudge.priors import Slot
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
 
 #: k of a block's scale, by the family of its prior.
 FREEDOM = {"HalfNormal": 1, "Rayleigh": 2}

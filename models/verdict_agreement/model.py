@@ -32,9 +32,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.effects import Formula
 from bayesjudge.errors import UsageError, require_choice
+from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.verdict_agreement import data as verdict_agreement_data
 from bayesjudge.models.verdict_agreement import results
@@ -42,14 +45,10 @@ from bayesjudge.models.verdict_agreement.block_logistic import BlockLogistic, fi
 from bayesjudge.models.verdict_agreement.features import BLOCKS, Features, features
 from bayesjudge.models.verdict_agreement.formulas import FREEDOM, formula_of, slots_of
 from bayesjudge.priors import Slot
+from bayesjudge.tables import Pairs
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
-
-    from bayesjudge.effects import Formula
-    from bayesjudge.estimates.posterior import Quantities
-    from bayesjudge.tables import Pairs
 
 
 LABELS = ("both", "positives")

@@ -10,11 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.estimates.posterior import quantity
+from bayesjudge.model import Data, Statistic
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.model import Data, Statistic
 
 
 #: Rows whose draws are held at a time.

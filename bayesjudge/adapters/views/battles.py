@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.adapters.views.view import PATTERN, View, by_entry, drawn_within
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
@@ -13,9 +14,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.readers import read_battles
 from bayesjudge.tables import Battles
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _OUTCOMES = ("wins", "ties", "losses", "n")
 ARRAYS: Mapping[str, tuple[str, ...]] = {

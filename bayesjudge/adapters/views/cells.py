@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.adapters.views.verdicts import ARRAYS, VERDICTS, counted, require_one_judge
-from bayesjudge.adapters.views.view import PATTERN, View, by_entry, drawn_within
+from bayesjudge.adapters.views.view import PATTERN, Draws, Values, View, by_entry, drawn_within
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.effects.cells import cells_of, item_weights
 from bayesjudge.effects.columns import numbers_of
@@ -23,12 +25,6 @@ from bayesjudge.effects.formula import RATES, Formula, Term, base_of
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.tables import Verdicts
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from bayesjudge.adapters.views.view import Draws, Values
 
 CELL = "cell"
 _ARRAYS = {name: (CELL, *axes[1:]) for name, axes in ARRAYS.items()} | {"system_of": (CELL,)}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.adapters.views.view import PATTERN, View, by_entry, drawn_within
 from bayesjudge.counts import VerdictCounts, count_verdicts
@@ -13,9 +14,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.readers import read_verdicts
 from bayesjudge.tables import Verdicts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ARRAYS: Mapping[str, tuple[str, ...]] = {
     "labelled": ("system", "label", "verdict"),

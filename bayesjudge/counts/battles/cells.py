@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
@@ -234,8 +235,6 @@ def _groups_apart(rows: IbisTable, group: str) -> tuple[IbisTable, tuple[str, ..
 def _from_battles(
     battles: Battles, group: str | None, lengths: bool, covariates: Sequence[str], clusters: Sequence[str]
 ) -> IbisTable:
-    import pyarrow as pa
-
     frame = battles.frame
     rows = frame[["model_a", "model_b", "judge", "order", "voter", "human", "verdict", "gap"]]
     has_length = lengths and {"length_a", "length_b"} <= set(frame.columns)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.plots import forest
 from bayesjudge.report.accuracy.headline import MOST_JUDGES, PANEL, VALID
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.page import Section
 from bayesjudge.report.reading import estimand_in
 from bayesjudge.report.sections import figure_of
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.report.terminal import missing_last, unit_name
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Lines of a figure at most; past it the table alone has the numbers.
 MOST_DRAWN = 45

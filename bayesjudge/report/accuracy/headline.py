@@ -5,9 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from bayesjudge.estimates.table import method_words
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import (
     chance_words,
     counted,
@@ -20,12 +23,6 @@ from bayesjudge.report.lead import (
 )
 from bayesjudge.report.reading import about, estimand_in
 from bayesjudge.text import judge_words, number, rounded
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesjudge.report.comparison import Comparison
-
 
 #: What stands in the column ``judge`` for all judges together.
 PANEL = "all judges"

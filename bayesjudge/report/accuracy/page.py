@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian, method_words
@@ -20,16 +19,13 @@ from bayesjudge.report.accuracy.headline import (
     headline,
     named_baselines,
 )
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.reading import estimand_in, worth_of_labels
 from bayesjudge.report.sections import figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.text import chance
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Methods of the main forest plots, and the first of the tables; all are in the full figure and on a click.
 MAIN = (

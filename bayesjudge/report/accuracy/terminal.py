@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from rich.markup import escape
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.report.accuracy.headline import PANEL, accuracies, first_baselines, headline, named_baselines
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import counted, oriented, usable
 from bayesjudge.report.reading import estimand_in, quality_rows
 from bayesjudge.report.terminal import (
@@ -27,10 +28,6 @@ from bayesjudge.report.terminal import (
     why_undefined,
 )
 from bayesjudge.text import chance, judge_words
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Baselines printed by default next to the Bayesian answer, as far as the terminal is wide.
 MAIN = (

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import PER_CENT, interval_words, point_words, refusal
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Reason for which rows are left out.
 PEOPLES_TIE = "tie by people"

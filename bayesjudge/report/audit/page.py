@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import consistency_dots, forest, reliability_diagram, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.report.audit.headline import guard_sentence, headline
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.page import Figure, Page, Section, Table
 from bayesjudge.report.sections import checks_section, figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import MOST_COLUMNS, comparison_table
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Rows of a table that a page holds; `Comparison.save` writes them all.
 MOST_ROWS = 1000

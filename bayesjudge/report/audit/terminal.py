@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates.table import method_words
 from bayesjudge.report.audit.headline import headline
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.terminal import empty_table, figure, interval_cell, percent
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Features and least trusted verdicts that are printed.
 MOST_FEATURES, MOST_VERDICTS = 8, 8

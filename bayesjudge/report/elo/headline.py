@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from bayesjudge.estimates.table import method_words
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import chance_words, counted, interval_words, leading, point_words, refusal, sentence
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Baselines that answer where the posterior may not, the best first; without clusters they are ``[independent]``.
 VALID = tuple(name + how for name in ("hard-elo", "soft-elo") for how in ("", "[independent]"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -17,16 +16,13 @@ from bayesjudge.plots import (
     reliability_diagram,
     residuals_by_strength,
 )
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.elo.headline import MOST_SCALES, SCALE, VALID, board, headline, method_by, named_methods
 from bayesjudge.report.lead import counted, how_many_differ, oriented, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.sections import figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table, estimates_table
 from bayesjudge.report.terminal import missing_last
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 _QUESTION = "Which Elo does each model have, and how sure is that?"
 _METHOD = (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates.table import method_words
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.elo.headline import SCALE, VALID, headline, method_by, named_methods
 from bayesjudge.report.lead import counted
 from bayesjudge.report.terminal import (
@@ -21,10 +21,6 @@ from bayesjudge.report.terminal import (
     why_undefined,
 )
 from bayesjudge.text import chance
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Judges' figures shown by default, as far as the terminal is wide: estimand to heading.
 JUDGE = {

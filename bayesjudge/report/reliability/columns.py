@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots import forest
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.page import Figure, Section, Table
 from bayesjudge.report.sections import figure_of
 from bayesjudge.report.tables import comparison_table
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 _EFFECTS = """An effect is a change when the number is one standard deviation higher: of P(first wins) − P(second wins)
 or of P(a wins), in decided verdicts on a pair that is even otherwise, or of a score."""

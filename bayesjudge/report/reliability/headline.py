@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from bayesjudge.estimates import Estimates
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import PER_CENT, interval_words, leading, point_words, refusal
-
-if TYPE_CHECKING:
-    from bayesjudge.estimates import Estimates
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Judges and conditions with a sentence each; of more the extremes are named.
 MOST_LINES = 2

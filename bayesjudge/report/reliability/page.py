@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots import category_flips, flip_bars, gap_scatter, reliability_curves, slopegraphs, variance_layers
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.page import Figure, Page, Section, Table
 from bayesjudge.report.reliability.columns import columns_section, forest_where_it_fits
 from bayesjudge.report.reliability.headline import (
@@ -25,10 +25,6 @@ from bayesjudge.report.reliability.slots import slots_section
 from bayesjudge.report.sections import figure_of, first_screen, judges_words, page_of, without_constants
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.report.terminal import unit_name
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 _QUESTION = "Is the judge's verdict repeatable, and how many trials does it need?"
 _METHOD = (

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pandas as pd
 
 from bayesjudge.estimates import Estimates
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.page import INTERVAL, Interval, Section, Table
 from bayesjudge.report.reliability.columns import forest_where_it_fits
 from bayesjudge.report.terminal import unit_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Estimands of each slot, and of arrangements, by the headings of their columns.
 _OF_SLOTS = {

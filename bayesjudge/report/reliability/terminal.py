@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates import Estimates
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import usable
 from bayesjudge.report.reliability.headline import headline, is_turned, plan_table
 from bayesjudge.report.terminal import empty_table, figure, fitted_table, interval_cell, percent, unit_name
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import Comparison
-
 
 #: Shown next to the flip rate where there is room: estimand and heading.
 BESIDE = (

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc, chdtrc
 
 from bayesjudge.baselines.common.moments import ratio
 from bayesjudge.maths.holm import holm
@@ -211,8 +212,6 @@ class RankTest:
     @cached_property
     def _tails(self) -> NDArray[np.float64]:
         """Two-sided tail probability of each number of ranks below each, (replicates + 1, draws)."""
-        from scipy.special import bdtr, bdtrc
-
         k = np.arange(self.replicates + 1)[:, None]
         # P(X >= k) = P(X > k - 1), which is 1 at k = 0.
         upper = np.where(k > 0, bdtrc(np.maximum(k - 1, 0), self.replicates, self._at), 1.0)
@@ -227,8 +226,6 @@ def chi_squared(ranks: NDArray[np.int64], draws: int, *, least: int = 10) -> flo
 
     ranks: From 0 to ``draws``.
     """
-    from scipy.special import chdtrc
-
     bins = int(np.clip(len(ranks) // least, 2, draws + 1))
     # Of unequal width where the ranks do not divide: each expects its own share.
     edges = np.linspace(0, draws + 1, bins + 1).round().astype(int)

@@ -14,7 +14,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
+from numpyro import handlers
 
 from bayesjudge.checks.convergence import scalars
 from bayesjudge.errors import UsageError
@@ -22,8 +26,6 @@ from bayesjudge.maths.each_draw import each_draw
 from bayesjudge.model import Data, Model, with_observations
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from bayesjudge.inference.programs.density import Density
 
 
@@ -79,8 +81,6 @@ class Simulator:
 
     def world(self, replicates: int, *, seed: int) -> World:
         """Parameters and data sets from ``model.simulate``, all in one program."""
-        import jax
-
         keys = jax.random.split(jax.random.key(seed), replicates)
         noise = np.random.default_rng((seed, 3)).standard_normal((replicates, self._target.size))
         drawn, points = self._draw((keys, noise), _on_device(self.data.arrays))
@@ -123,8 +123,6 @@ class Simulator:
     @cached_property
     def _draw(self) -> Callable[..., Any]:
         """Compiled ``((keys (R,), noise (R, d)), arrays) -> observations by name, true points (R, d)``."""
-        import jax
-
         from bayesjudge.inference.prior_draws import PriorSampler
 
         target, names = self._target, self.data.observations
@@ -142,8 +140,6 @@ class Simulator:
     @cached_property
     def _look(self) -> Callable[..., Any]:
         """Compiled ``(points (R, N, d), observed {name: (R, ...)}, constants) -> sites, more (Q, R, N)``."""
-        import jax
-        import jax.numpy as jnp
 
         def in_world(points: Any, observed: Any, constants: _Sites) -> Any:
             return jax.vmap(lambda point: self._at(point, {**constants, **observed}))(points)
@@ -157,8 +153,6 @@ class Simulator:
 
     def _at(self, point: Any, arrays: _Sites) -> tuple[_Sites, Any]:
         """Parameters and quantities that look at the data at one unconstrained point."""
-        import jax.numpy as jnp
-
         values = self._target.constrain(point, arrays)
         sites = _replayed(self.model, self.data, values, arrays)
         total = sum(sites[name]["fn"].log_prob(arrays[name]).sum() for name in self.data.observations)
@@ -208,9 +202,6 @@ def data_quantities(model: Model, data: Data) -> dict[str, Quantity]:
 
 def _has_rows(model: Model, data: Data) -> bool:
     """Whether the likelihood of every kind of observation is a product over rows."""
-    import jax
-    from numpyro import handlers
-
     rows: list[bool] = []
 
     def run(key: Any) -> None:
@@ -223,8 +214,6 @@ def _has_rows(model: Model, data: Data) -> bool:
 
 def _replayed(model: Model, data: Data, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     """The sites of the model at these latent values."""
-    import jax
-
     from bayesjudge.inference.programs.density import replay
 
     return replay(model, data)(jax.random.key(0), values, arrays)

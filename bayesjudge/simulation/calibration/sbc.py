@@ -18,28 +18,23 @@ together, and needs no warm-up that has converged.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
+from bayesjudge.inference import Engine, ManyFits, fit_many
+from bayesjudge.inference.engines import Hmc, engine_of
 from bayesjudge.inference.gate import MOST_PARETO_K
 from bayesjudge.model import Data, Model
 from bayesjudge.simulation.blocks import kept_or_made
 from bayesjudge.simulation.calibration.ranks import Calibration, rank_rows, ranks_among
-from bayesjudge.simulation.calibration.replicates import Quantity, Simulator
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from bayesjudge.inference import Engine, ManyFits
-    from bayesjudge.simulation.calibration.replicates import World
-
+from bayesjudge.simulation.calibration.replicates import Quantity, Simulator, World
 
 #: Between the seeds of two blocks; a prime, so that blocks of neighbouring seeds do not meet.
 _STRIDE = 104_729
@@ -97,7 +92,6 @@ def sbc(
         Fewer draws than ranks are asked for; a folder that keeps the blocks of other settings; data that list
         only the patterns that occurred.
     """
-    from bayesjudge.inference.engines import engine_of
     from bayesjudge.inference.tree import data_hash
 
     sampler = engine_of(engine, draws=DRAWS, tune=TUNE)
@@ -153,8 +147,6 @@ def _block(
     simulator: Simulator, replicates: int, seed: int, ranked: int, many: Mapping[str, Any], *, second_opinion: bool
 ) -> pd.DataFrame:
     """Tidy rows of one block of replicates."""
-    from bayesjudge.inference import fit_many
-
     world = simulator.world(replicates, seed=seed)
     fits = fit_many(simulator.model, world.datasets, seed=seed + 1, **many)
     drawn = np.stack([_spaced(one, ranked) for one in fits.flat])
@@ -189,7 +181,6 @@ def exact_ranks(simulator: Simulator, world: World, *, length: int, engine: Engi
     seed: Equal seeds give equal ranks.
     """
     from bayesjudge.inference.batches import TOGETHER, Batch, chains_from
-    from bayesjudge.inference.engines import Hmc
     from bayesjudge.inference.programs.stacks import stack
 
     kernel = Hmc(chains=engine.chains, draws=engine.draws, tune=engine.tune)

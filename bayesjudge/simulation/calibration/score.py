@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -62,8 +64,6 @@ def score_program(log_density: Callable[[Any, Mapping[str, Any]], Any]) -> Calla
     The second are the products of the Hessian of ``log_density(z, arrays)`` with the directions, by central
     differences: with the derivative of a gradient a model as large as `repeated_trials` takes more than twice as long.
     """
-    import jax
-    import jax.numpy as jnp
 
     def every(points: Any, directions: Any, observed: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
         def along(row: Any) -> Any:

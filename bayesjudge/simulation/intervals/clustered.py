@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import betainc
 
 from bayesjudge.baselines.common.intervals import clopper_pearson, t_quantile
 
@@ -70,8 +71,6 @@ def clustered_tails(hits: Any, groups: Any, share: float, *, prob: float = 0.95)
     tuple of float
         Chance of no more, and of no fewer, cases that count if ``share`` is the truth; 1 and 1 of no cases.
     """
-    from scipy.special import betainc
-
     counted, worth = _worth(hits, groups, prob)
     # The binomial's tails as beta integrals, which are defined for what is no whole number too.
     no_more = float(betainc(worth - counted, counted + 1, 1 - share)) if counted < worth else 1.0

@@ -17,6 +17,8 @@ import pandas as pd
 from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Truth
+from bayesjudge.inference import fit_many
+from bayesjudge.inference.programs.progress import bar
 from bayesjudge.maths.holm import both_sides
 from bayesjudge.model import Model
 from bayesjudge.simulation.blocks import kept_or_made, write_parquet
@@ -158,8 +160,6 @@ def coverage(
     Morris, White & Crowther (2019). Using simulation studies to evaluate statistical methods. *Statistics in
     Medicine* 38.
     """
-    from bayesjudge.inference.programs.progress import bar
-
     _check(cells, models, baselines, datasets=datasets, block=block, prob=prob)
     size = min(block, datasets)
     per_cell = -(-datasets // size)
@@ -211,8 +211,6 @@ def _answers(
     sampling: Mapping[str, Any],
 ) -> list[list[Estimates]]:
     """Estimates with their truth, one list of data sets for each model, and one for all baselines."""
-    from bayesjudge.inference import fit_many
-
     tables, truths = zip(*(cell.simulate(seed) for seed in seeds), strict=True)
     many: dict[str, Any] = {"seed": seeds[0], "batch": len(seeds), **sampling}
     found = [list(fit_many(model, tables, **many).estimates(prob=prob)) for model in models]

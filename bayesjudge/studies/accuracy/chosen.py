@@ -17,20 +17,18 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesjudge.baselines.common.columns import MINUS
+from bayesjudge.counts import ItemPatterns, VerdictCounts
 from bayesjudge.estimates.posterior import share_positive, summary_rows
+from bayesjudge.inference import Fit
 from bayesjudge.model import ShiftsAccuracy, lacks
-
-if TYPE_CHECKING:
-    from bayesjudge.counts import ItemPatterns, VerdictCounts
-    from bayesjudge.inference import Fit
-
 
 type Array = NDArray[np.float64]
 
@@ -94,7 +92,6 @@ def _verdict(patterns: ItemPatterns) -> Array:
 def _fitted(labelled: NDArray[np.bool_], features: Array, count: NDArray[np.int64]) -> Array:
     """P(labelled) of each row of features (R, K), which ``count`` items or answers have, by a ridge logit."""
     from scipy.optimize import minimize
-    from scipy.special import expit
 
     n = count.astype(float)
     centred = features - np.average(features, axis=0, weights=n)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -13,16 +12,13 @@ from bayesjudge.counts import VerdictCounts
 from bayesjudge.effects import RATES, read_formula
 from bayesjudge.effects.formula import SYSTEM
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, Fitting, Laplace, Nuts
+from bayesjudge.model import Model
 from bayesjudge.models.judge_error import JudgeError, Labels, Pooling, by_group
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
 from bayesjudge.studies.common.methods import Further, believing, is_requested, require_distinct
-
-if TYPE_CHECKING:
-    from bayesjudge.estimates import Estimates
-    from bayesjudge.model import Model
-
 
 #: Name of the model that answers by default, with the pooling and the labels of the options.
 OWN = "judge_error"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,15 +17,12 @@ from bayesjudge.effects.screen import LEVEL
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.planning.labels.sampling import labels_for_half_width
 from bayesjudge.report.accuracy.headline import PANEL
+from bayesjudge.report.comparison import ChecklistItem
 from bayesjudge.report.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
 from bayesjudge.studies.accuracy.chosen import looks_chosen
+from bayesjudge.studies.accuracy.fits import JudgeFits
 from bayesjudge.studies.common.checks import check_warnings, effect_warnings, fallback_warnings
 from bayesjudge.text import judge_words
-
-if TYPE_CHECKING:
-    from bayesjudge.report.comparison import ChecklistItem
-    from bayesjudge.studies.accuracy.fits import JudgeFits
-
 
 #: Labelled answers of a model below which the prior still shows.
 FEW_LABELS = 30

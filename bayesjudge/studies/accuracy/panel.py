@@ -23,6 +23,7 @@ from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.inference import Fit, Fitting
 from bayesjudge.models.judge_panel import JudgePanel
+from bayesjudge.options import AccuracyOptions
 from bayesjudge.planning.labels import sample_labels
 from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.studies.accuracy.fits import JudgeFits, Part, check_judge
@@ -31,8 +32,6 @@ from bayesjudge.studies.common.ranks import rank_probabilities
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesjudge.options import AccuracyOptions
 
 
 #: Baselines that answer for all judges together.

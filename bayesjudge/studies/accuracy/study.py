@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,9 @@ from bayesjudge.effects.screen import screen
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.estimates.gate import Gate
-from bayesjudge.inference import run_fits
+from bayesjudge.inference import Fit, run_fits
 from bayesjudge.model import GivesAccuracy, lacks
-from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.judge_error import JudgeError, Labels
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
@@ -53,11 +53,6 @@ from bayesjudge.studies.common.methods import (
 )
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.tables import Verdicts
-
-if TYPE_CHECKING:
-    from bayesjudge.inference import Fit
-    from bayesjudge.models.judge_error import Labels
-
 
 _OWN_MIX = "frequentist rows know the log's own mix only, so they are given for groups and not for the stated mix"
 _OWN_FORMULA = (

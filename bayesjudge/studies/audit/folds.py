@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from bayesjudge.tables import Pairs
+from bayesjudge.tables import Pairs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,11 @@ from bayesjudge.baselines.audit import Audit
 from bayesjudge.baselines.audit.evidence import mean_by_pair
 from bayesjudge.baselines.common.intervals import normal_quantile
 from bayesjudge.counts.pairs import Presentations, directions, presentations
+from bayesjudge.model import Data
+from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.studies.audit.folds import Folds, make_folds
+from bayesjudge.tables import Pairs
 from bayesjudge.text import chance
-
-if TYPE_CHECKING:
-    from bayesjudge.model import Data
-    from bayesjudge.models.verdict_agreement import VerdictAgreement
-    from bayesjudge.tables import Pairs
-
 
 #: Flips are applied when P(their precision is above ½) exceeds this.
 SURE = 0.9

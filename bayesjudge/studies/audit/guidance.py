@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from bayesjudge.baselines.audit import break_even_auc
 from bayesjudge.baselines.audit.evidence import mean_by_pair
+from bayesjudge.estimates import Estimates
+from bayesjudge.report import ChecklistItem
+from bayesjudge.studies.audit.guard import Guard
 from bayesjudge.studies.common.checks import check_warnings
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesjudge.estimates import Estimates
-    from bayesjudge.report import ChecklistItem
-    from bayesjudge.studies.audit.guard import Guard
-    from bayesjudge.tables import Pairs
-
+from bayesjudge.tables import Pairs
 
 #: Verified pairs, AUC of the best feature and consistency at which an audit is worth its while (METHODS 3.2).
 ENOUGH, GOOD_FEATURE, WORTH_BELOW = 150, 0.7, 0.75

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,12 +23,9 @@ from bayesjudge.baselines.audit import (
 from bayesjudge.baselines.audit.evidence import mean_by_pair
 from bayesjudge.baselines.common.intervals import normal_quantile, wilson
 from bayesjudge.errors import InputError
-
-if TYPE_CHECKING:
-    from bayesjudge.options import AuditOptions
-    from bayesjudge.studies.audit.guard import Guard
-    from bayesjudge.tables import Pairs
-
+from bayesjudge.options import AuditOptions
+from bayesjudge.studies.audit.guard import Guard
+from bayesjudge.tables import Pairs
 
 type Method = Callable[[Pairs], Audit]
 

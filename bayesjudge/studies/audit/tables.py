@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,18 +13,14 @@ from bayesjudge.baselines.audit import Audit, auc, partial_ot
 from bayesjudge.baselines.audit.sensitivity import over_share, over_verified
 from bayesjudge.counts.pairs import Presentations
 from bayesjudge.errors import InputError
+from bayesjudge.inference import Fit
 from bayesjudge.inference.programs.progress import bar
 from bayesjudge.model import GivesTrust, lacks
-from bayesjudge.models.verdict_agreement import VerdictAgreement
+from bayesjudge.models.verdict_agreement import Features, VerdictAgreement
+from bayesjudge.options import AuditOptions
 from bayesjudge.studies.audit.guard import Guard, fast_audit, flippable
 from bayesjudge.studies.common.methods import believing
 from bayesjudge.tables import Pairs
-
-if TYPE_CHECKING:
-    from bayesjudge.inference import Fit
-    from bayesjudge.models.verdict_agreement import Features
-    from bayesjudge.options import AuditOptions
-
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from bayesjudge.conditions import condition_of
 from bayesjudge.conditions.decision import Evidence, decide
 from bayesjudge.estimates import Estimates
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.draws import draws_of, fit_of
 
 if TYPE_CHECKING:
     from bayesjudge.options import DecisionOptions, QuestionOptions
-    from bayesjudge.report.comparison import Comparison
 
 #: Share of dropped rows from which the answer is hardly one of the file.
 MOST_DROPPED = 0.95

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesjudge.adapters import FunctionModel, model_or_fit
 from bayesjudge.adapters.baseline import taken_as_baseline
@@ -18,10 +18,8 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.inference import Fit, Fitting
 from bayesjudge.model import GenerativeModel, MeetsData, Model, lacks, met, prepared
+from bayesjudge.options import QuestionOptions
 from bayesjudge.options.registered import named
-
-if TYPE_CHECKING:
-    from bayesjudge.options import QuestionOptions
 
 
 def is_requested(options: QuestionOptions, own: str) -> bool:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Fit
 from bayesjudge.model import GenerativeModel
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
 from bayesjudge.studies.elo.fits import UNPOOLED, learned_from_few, voted
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesjudge.inference import Fit
-    from bayesjudge.tables import Battles
-
+from bayesjudge.tables import Battles
 
 #: Share of stated verdicts in conflict with the judge's own scores from which there is a warning.
 CONFLICT = 0.1

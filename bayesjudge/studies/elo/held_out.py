@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,11 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import run_jobs
 from bayesjudge.inference.gate import MOST_PARETO_K
+from bayesjudge.models.judge_elo import Prediction
 from bayesjudge.options import EloOptions
 from bayesjudge.report.elo.headline import named_methods
 from bayesjudge.studies.elo.fits import as_requested, joint_model
 from bayesjudge.text import apart
-
-if TYPE_CHECKING:
-    from bayesjudge.models.judge_elo import Prediction
-
 
 ESTIMAND = "held_out_elo"
 type Kind = Literal["split", "jackknife+"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,14 +13,12 @@ from bayesjudge.checks.sensitivity import scaled_row
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
+from bayesjudge.inference import Fit
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.models.repeated_trials import choice_results as results
 from bayesjudge.models.repeated_trials.choice_results import ChoiceFit
+from bayesjudge.options import ReliabilityOptions
 from bayesjudge.text import apart
-
-if TYPE_CHECKING:
-    from bayesjudge.inference import Fit
-    from bayesjudge.options import ReliabilityOptions
 
 #: Relative error of an item's likelihood beyond which the nodes may move what items share.
 MOST_NOISE = 0.35

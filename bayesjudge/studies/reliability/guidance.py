@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from bayesjudge.report.comparison import ChecklistItem
 from bayesjudge.studies.common.checks import check_warnings, effect_warnings, fallback_warnings
 from bayesjudge.studies.reliability.choices import Chosen
+from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesjudge.report.comparison import ChecklistItem
-    from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
-
     type Compared = Pairwise | Chosen
 
 

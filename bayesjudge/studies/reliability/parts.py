@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,16 +21,13 @@ from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.effects import POSITION, PREFERENCE, SCORE
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fitting
+from bayesjudge.inference import Fit, Fitting
 from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
+from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws
 from bayesjudge.options import ReliabilityOptions
 from bayesjudge.planning.trials import allocate
 from bayesjudge.studies.common.methods import believing
-
-if TYPE_CHECKING:
-    from bayesjudge.inference import Fit
-    from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.reliability.curve import check_tiers
 from bayesjudge.estimates import Estimates
 from bayesjudge.studies.reliability.choices import Chosen
-from bayesjudge.studies.reliability.parts import Pairwise
-
-if TYPE_CHECKING:
-    from bayesjudge.studies.reliability.parts import Pointwise
-
+from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
 
 #: Estimands about repeatability itself, in reading order; a bracket's content does not matter.
 HEADLINE = (
