@@ -64,8 +64,6 @@ def simulate_votes(
     Example: bayesjudge simulate battles battles.csv --models 4
     """
     with plain_messages():
-        import numpy as np
-
         from bayesjudge.datasets import BattleDesign, simulate_battles
 
         _require(file)
@@ -212,7 +210,6 @@ def _write(frame: pd.DataFrame, file: Path) -> None:
 
 
 def _write_arrays(file: Path, **arrays: Any) -> None:
-
     from bayesjudge.files import write_whole
 
     texts = {name: np.asarray(values, dtype=np.str_) for name, values in arrays.items() if values.ndim == 1}
