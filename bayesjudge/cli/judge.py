@@ -77,7 +77,8 @@ def judge(
 
         _require_places(base_url, out, batch, ingest)
         # What can be checked without the table is checked first.
-        endpoint = Endpoint(url=base_url, secret=_secret(), timeout=timeout) if base_url else None
+        secret = os.environ.get("OPENAI_API_KEY", "").strip() or None
+        endpoint = Endpoint(url=base_url, secret=secret, timeout=timeout) if base_url else None
         prices, sent, (name, template) = _prices(price), _parameters(parameter), _prompt(prompt)
         columns = mapping(column, "--column", "answer_a=output")
         pairs, notes = read_comparisons(file, columns=columns, where=where)
@@ -118,10 +119,6 @@ def _require_places(base_url: str | None, out: Path | None, batch: Path | None, 
             require_no_folder(path, option)
             if path.suffix != ".jsonl":
                 raise UsageError(f"{option}{str(path)!r}: it is JSON Lines; end its name in .jsonl")
-
-
-def _secret() -> str | None:
-    return os.environ.get("OPENAI_API_KEY", "").strip() or None
 
 
 def _prompt(prompt: str) -> tuple[str, str]:

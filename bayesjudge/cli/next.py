@@ -164,10 +164,6 @@ def _first(sheet: pd.DataFrame, names: tuple[str, ...]) -> Any:
     return "" if found is None else sheet[found].astype("str").fillna("")
 
 
-def _label_studio(sheet: pd.DataFrame) -> str:
-    return _json([{"data": record} for record in _records(sheet, ("item", "model", *TEXTS))])
-
-
 def _argilla(sheet: pd.DataFrame) -> str:
     both = zip(_records(sheet, TEXTS), _records(sheet, ("item", "model")), strict=True)
     rest: dict[str, Any] = {"responses": {}, "suggestions": {}}
@@ -196,7 +192,7 @@ def _csv(sheet: pd.DataFrame) -> str:
 
 _WRITERS: Mapping[str, Callable[[pd.DataFrame], str]] = {
     "csv": _csv,
-    "label-studio": _label_studio,
+    "label-studio": lambda sheet: _json([{"data": one} for one in _records(sheet, ("item", "model", *TEXTS))]),
     "argilla": _argilla,
 }
 

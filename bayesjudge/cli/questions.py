@@ -158,7 +158,7 @@ def _parameter(one: Stated, panel: str) -> Parameter:
     if bool in kinds:
         kind: Any = bool | None if one.default is None else bool
         default, metavar = one.default, None
-    elif _is_repeated(one):
+    elif any(get_origin(kind) in {Iterable, Mapping, Sequence, tuple} for kind in alternatives(one.kind)):
         kind, metavar = list[str] | None, narrow(option.metavar or "<name>")
     else:
         kind, metavar = str | None, option.metavar or _metavar(kinds)
@@ -190,11 +190,6 @@ def _value(one: Stated, given: Any) -> Any:
 
 def _flag(one: Stated) -> str:
     return one.option.flag or f"--{one.name.replace('_', '-')}"
-
-
-def _is_repeated(one: Stated) -> bool:
-    """Whether an option may be given more than once."""
-    return any(get_origin(kind) in {Iterable, Mapping, Sequence, tuple} for kind in alternatives(one.kind))
 
 
 def _metavar(kinds: Sequence[Any]) -> str:

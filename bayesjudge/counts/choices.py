@@ -61,10 +61,11 @@ def count_choices(trials: Trials) -> ChoiceCounts:
     known = ~np.isnan(slot)
     np.add.at(slot_n, (cell[known], slot[known].astype(np.int64) - 1), 1)
     right = frame.dropna(subset=["truth"]).drop_duplicates("item").set_index("item")["truth"]
+    truth = [(labels, right.get(name)) for name, labels in zip(names["items"], options, strict=True)]
     return ChoiceCounts(
         **names,
         options=options,
-        truth=np.array([_found(labels, right.get(name)) for name, labels in zip(names["items"], options, strict=True)]),
+        truth=np.array([labels.index(label) if label in labels else -1 for labels, label in truth]),
         judge=cells[:, 0],
         item=cells[:, 1],
         condition=cells[:, 2],
@@ -80,10 +81,6 @@ def _places(options: Sequence[tuple[str, ...]], item: Codes, outcome: pd.Series[
     """Place of each row's outcome among its item's options; the last is a tie."""
     place = [{**{label: k for k, label in enumerate(labels)}, "tie": tie} for labels in options]
     return np.array([place[i][label] for i, label in zip(item, outcome, strict=True)], dtype=np.int64)
-
-
-def _found(labels: tuple[str, ...], label: object) -> int:
-    return labels.index(label) if label in labels else -1
 
 
 def _slots(labels: tuple[str, ...], order: str, most: int) -> list[int]:

@@ -222,7 +222,9 @@ def trial_truth(pi: Array) -> dict[str, float]:
         match = _match(q, trials)
         found |= {f"match[K={trials}]": match, f"noise_budget[K={trials}]": len(q) * (1 - match)}
     found |= {f"swap_risk[gap={gap:.0%}]": swap_risk(flip, gap=gap) for gap in (0.01, 0.05, 0.10)}
-    found |= {f"minimum_trials[{target:.0%}]": _minimum(q, target) for target in (0.90, 0.95)}
+    for target in (0.90, 0.95):
+        reached = (float(trials) for trials in TRIALS if _match(q, trials) >= target)
+        found[f"minimum_trials[{target:.0%}]"] = next(reached, np.inf)
     if pi.shape[1] == 2:
         first, second = pi[:, 0], pi[:, 1]
         found["position_effect"] = (first[:, 0] - first[:, 1] + second[:, 1] - second[:, 0]).mean() / 2
@@ -232,11 +234,6 @@ def trial_truth(pi: Array) -> dict[str, float]:
 def _match(q: Array, trials: int) -> float:
     """Mean probability that a majority of K trials is the true one."""
     return float(majority_probability(q, most_likely(q), trials=trials).mean())
-
-
-def _minimum(q: Array, target: float) -> float:
-    """Smallest of `TRIALS` whose mean match reaches the target, or infinity."""
-    return next((float(trials) for trials in TRIALS if _match(q, trials) >= target), np.inf)
 
 
 def layer_truth(pi: Array) -> dict[str, float]:

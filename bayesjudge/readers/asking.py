@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.battles import read_battles
 from bayesjudge.readers.filters import conditions
 from bayesjudge.readers.log import named_rows
@@ -147,7 +147,9 @@ def refusal(
     if error.options and own.commands:
         command = log.command(question, columns, choices)
         options = [one.removeprefix(command).strip() for one in own.commands if one.startswith(command)]
-        return _with_options(error, options)
+        if isinstance(error, UsageError):
+            return UsageError(str(error), lacks=error.lacks, options=options)
+        return InputError(error.problems, options=options)
     asked = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts).values()
     every = [one for one, _ in asked]
     able = sorted((one for one in every if one.commands), key=lambda one: not one.possible)
@@ -156,18 +158,6 @@ def refusal(
     unread = not any(one.commands or one.readable for one in every)
     text = _lacking(parts[0], own.lacks, near=unread) if alone else str(error)
     return UsageError(text, lacks="; ".join(own.lacks), instead=[one.commands[0] for one in able])
-
-
-def _with_options(error: InputError | UsageError, options: Sequence[str]) -> InputError | UsageError:
-    if isinstance(error, UsageError):
-        return UsageError(str(error), lacks=error.lacks, options=options)
-    return InputError(error.problems, options=options)
-
-
-def _lack(problem: Problem) -> str:
-    """What would have been allowed, and where, if it is about some rows of a column that is there."""
-    about_rows = problem.rows and not problem.whole
-    return f"in {problem.place}: {problem.allowed}" if about_rows else problem.allowed
 
 
 def _lacking(part: Part, lacks: Sequence[str], *, near: bool) -> str:
@@ -220,7 +210,9 @@ class _Log:
     ) -> QuestionAnswer:
         why, *_ = str(error).splitlines()
         problems = [] if isinstance(error, UsageError) else [one for one in error.problems if one.column != FORMAT]
-        lacks = [error.lacks] if isinstance(error, UsageError) else [_lack(one) for one in problems]
+        # What would have been allowed, and where, if it is about some rows of a column that is there.
+        allowed = [one.allowed if one.whole or not one.rows else f"in {one.place}: {one.allowed}" for one in problems]
+        lacks = [error.lacks] if isinstance(error, UsageError) else allowed
         commands: list[str] = []
         if error.options and steps:
             # The first way is tried; where it leads to an answer, so do others that differ in a name.

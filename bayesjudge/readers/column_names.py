@@ -243,10 +243,11 @@ def recognise(
     free = [name for name in found if name not in taken]
     mapping, warnings = dict(columns), []
     problems: dict[str, list[str]] = {}
+    used = {word for others in aliases.values() for words in others for word in words}
     for name, (strong, weak) in aliases.items():
         if name in columns:
             continue
-        named = ([name], strong, weak, _last_of(name, aliases))
+        named = ([name], strong, weak, [word for word in _LAST_OF.get(name, ()) if word not in used])
         candidates = next((found for words in named if (found := _matching(free, words))), [])
         candidates = [one for one in candidates if one not in empty] or candidates
         if name in free:
@@ -274,11 +275,6 @@ def hardly_filled(frame: pd.DataFrame) -> set[str]:
     """
     shares = frame.notna().to_numpy().sum(axis=0) / max(len(frame), 1)
     return {str(name) for name, share in zip(frame.columns, shares, strict=True) if share <= _HARDLY and len(frame)}
-
-
-def _last_of(name: str, aliases: Aliases) -> list[str]:
-    used = {word for others in aliases.values() for words in others for word in words}
-    return [word for word in _LAST_OF.get(name, ()) if word not in used]
 
 
 def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:

@@ -146,13 +146,10 @@ def _as_items(column: str, joined: Mapping[str, str]) -> str:
 def _keeping_all(columns: Sequence[str], joined: Mapping[str, str]) -> list[str]:
     """The option that keeps all rows: as answers where their column numbers these, else as models of their own."""
     numbers = columns_of(pd.DataFrame(columns=[*columns]), _NUMBERS)
-    return [_as_items(numbers[0], joined) if len(columns) == len(numbers) == 1 else _as_models(columns, joined)]
-
-
-def _as_models(columns: Sequence[str], joined: Mapping[str, str]) -> str:
-    """The option by which rows that columns tell apart are of a model each."""
+    if len(columns) == len(numbers) == 1:
+        return [_as_items(numbers[0], joined)]
     names = (joined.get("model", "model"), *columns)
-    return f"--set {shlex.quote('model=' + ' '.join(f'{{{name}}}' for name in names))}"
+    return [f"--set {shlex.quote('model=' + ' '.join(f'{{{name}}}' for name in names))}"]
 
 
 def _choice_needed(

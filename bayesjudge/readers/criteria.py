@@ -38,8 +38,12 @@ def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
     """A tool's rows of one criterion with ``verdict`` and ``label`` of 0 and 1, and what was taken."""
     # One record may have given several rows, so places in the file are no index to compute by.
     places, frame = part.frame.index, part.frame.reset_index(drop=True)
-    frame = _with_columns(frame, "verdict", "score", "label", "criterion")
-    frame, values = _column_as(frame, reading)
+    names, none = ("verdict", "score", "label", "criterion"), pd.Series(None, index=frame.index, dtype=object)
+    frame = frame.assign(**{name: frame[name].astype(object) if name in frame else none for name in names})
+    column, values = reading.criterion
+    if column is not None and column in frame and not (frame["criterion"] == column).any():
+        # A column of the user's is the verdict, where no criterion has its name.
+        frame = frame.assign(verdict=frame[column], criterion=column)
     judged = (frame["verdict"].notna() | frame["score"].notna()).to_numpy()
     marked = frame["label"].notna().to_numpy()
     label, meaning = reading.label_criterion
@@ -65,20 +69,6 @@ def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
     )
     notes = (f"verdict: criterion {verdict!r} of {part.tool.name}",) if verdict and part.tool else ()
     return frame, notes + silent + lost
-
-
-def _with_columns(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
-    absent = {name: pd.Series(None, index=frame.index, dtype=object) for name in names if name not in frame}
-    there = {name: frame[name].astype(object) for name in names if name in frame}
-    return frame.assign(**{**absent, **there})
-
-
-def _column_as(frame: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, frozenset[str]]:
-    """The frame with a column of the user's as the verdict, where no criterion has its name."""
-    column, values = reading.criterion
-    if column is None or column not in frame or (frame["criterion"] == column).any():
-        return frame, values
-    return frame.assign(verdict=frame[column], criterion=column), values
 
 
 def _of(frame: pd.DataFrame, criterion: str | None) -> NDArray[np.bool_]:

@@ -121,14 +121,6 @@ def marked(row: Row, criterion: str | None, value: Any, who: str | None) -> Row:
     return {**row, "criterion": criterion, "label": value, "annotator": who or "a person"}
 
 
-def _any_records(_: Sequence[Record]) -> bool:
-    return True
-
-
-def _as_it_is(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame
-
-
 @dataclass(frozen=True, kw_only=True)
 class Format:
     """One tool's way to write its results.
@@ -153,8 +145,8 @@ class Format:
     records: tuple[str, ...] = ()
     preamble: frozenset[str] = frozenset()
     columns: tuple[str, ...] = ()
-    fits: Callable[[Sequence[Record]], bool] = _any_records
-    finish: Callable[[pd.DataFrame], pd.DataFrame] = _as_it_is
+    fits: Callable[[Sequence[Record]], bool] = lambda _: True
+    finish: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
     cluster: str | None = None
     grades: bool = False
 

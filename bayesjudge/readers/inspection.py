@@ -117,6 +117,8 @@ def inspect_source(
         lacks = [one for answer, _ in asked.values() for one in answer.lacks]
         notes[:0] = complete_but_one(map(str, parts[0].frame.columns), lacks)
     read = [part.rows for part in parts if part.rows]
+    # Of labels from a second file, how many verdicts have one.
+    labels = {"labels": int(sum(table.frame["label"].notna().sum() for table in asked["accuracy"][1]))} if gold else {}
     return Inspection(
         format=tool.name if tool else TABLE,
         title=tool.title if tool else "a table",
@@ -128,10 +130,7 @@ def inspect_source(
         dropped=summed([rows.dropped for rows in read] or [table.dropped for table in tables[:1]]),
         questions={key: answer for key, (answer, _) in asked.items()},
         notes=list(dict.fromkeys(notes)),
-        **{
-            **_named(frame, of_pairs=bool(tool) or kind == "audit"),
-            **(_labelled(asked["accuracy"][1]) if gold else {}),
-        },
+        **{**_named(frame, of_pairs=bool(tool) or kind == "audit"), **labels},
     )
 
 
@@ -197,11 +196,6 @@ def _named(frame: pd.DataFrame, *, of_pairs: bool) -> dict[str, Any]:
         "labels": int(sum(mark.sum() for mark in marks)),
         "shared": int((per_item == len(every)).sum()) if len(every) > 1 else 0,
     }
-
-
-def _labelled(tables: Sequence[Any]) -> dict[str, int]:
-    """How many verdicts have a label, where labels came from a second file."""
-    return {"labels": int(sum(table.frame["label"].notna().sum() for table in tables))}
 
 
 def _names(frame: pd.DataFrame, *columns: str) -> list[str]:

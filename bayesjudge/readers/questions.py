@@ -44,16 +44,11 @@ def to_verdicts(part: Part, reading: Reading, *, mapped: Collection[str] = ()) -
         return part
     _require_kind(part, compared=False)
     frame, notes = chosen_rows(part, reading)
-    frame, cluster = _answers_apart(frame)
-    return replace(_part(part, _named(frame, {"trial": "run"}), notes), cluster=cluster or part.tool.cluster)
-
-
-def _answers_apart(frame: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
-    """Each answer of a model to an item as an item, and the column that holds them together."""
-    if "answer" not in frame or "item" not in frame or frame["answer"].nunique() < 2:
-        return frame, None
-    apart = frame["item"].astype(str) + " · answer " + frame["answer"].astype(str)
-    return frame.assign(**{QUESTION: frame["item"], "item": apart}), QUESTION
+    cluster = part.tool.cluster
+    if {"answer", "item"} <= {*frame} and frame["answer"].nunique() >= 2:
+        apart = frame["item"].astype(str) + " · answer " + frame["answer"].astype(str)
+        frame, cluster = frame.assign(**{QUESTION: frame["item"], "item": apart}), QUESTION
+    return replace(_part(part, _named(frame, {"trial": "run"}), notes), cluster=cluster)
 
 
 def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFrame, pd.DataFrame | None]:

@@ -61,7 +61,11 @@ def grid_of(table: Table) -> Grid:
     )
     return Grid(
         caption=table.caption,
-        headings=tuple(_heading(str(name)) for name in frame.columns),
+        headings=tuple(
+            # A column's name as words; the name of a method stays as it is.
+            name.replace("_", " ") if re.fullmatch(r"[a-z0-9_]+", name) else name
+            for name in map(str, frame.columns)
+        ),
         kinds=tuple(_kinds(frame.iloc[:, k], str(name), more=k >= shown) for k, name in enumerate(frame.columns)),
         rows=rows,
         folded=len(frame) > LONG if table.folded is None else table.folded,
@@ -161,11 +165,6 @@ def _value(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     return f"{value:.7g}" if math.isfinite(value) else f"{'-' * (value < 0)}Infinity"
-
-
-def _heading(name: str) -> str:
-    """A column's name as words; the name of a method stays as it is."""
-    return name.replace("_", " ") if re.fullmatch(r"[a-z0-9_]+", name) else name
 
 
 def _row_kinds(frame: pd.DataFrame) -> list[str]:

@@ -94,13 +94,11 @@ def from_dict(found: Mapping[str, Any]) -> Comparison:
         settings=manifest["settings"],
         manifests=manifest["fits"],
         source=tuple(manifest.get("source", ())),
-        conditions=tuple(_outcome(one) for one in found.get("conditions", ())),
+        conditions=tuple(
+            Outcome(**{**one, "probability": _number(one["probability"])}) for one in found.get("conditions", ())
+        ),
         version=str(found["bayesjudge"]),
     )
-
-
-def _outcome(found: Mapping[str, Any]) -> Outcome:
-    return Outcome(**{**found, "probability": _number(found["probability"])})
 
 
 def _estimates(records: Sequence[Mapping[str, Any]]) -> Estimates:

@@ -167,7 +167,7 @@ def _figure(fold: StrengthData, whole: RaterSums, proposal: Proposal, m: int, mo
     strengths = conditional(fold.marginal, proposal.centre)[0][0]
     guess = float(n @ anchors / n.sum())
     for _ in range(3):
-        each = n * _binomial(guess - anchors)
+        each = n * (expit(guess - anchors) * expit(anchors - guess))
         weight = each / each.sum()
         guess = float(strengths[m] + weight @ (anchors - strengths))
     return _Figure(anchors=anchors, weight=weight, information=float(each.sum()), votes=votes)
@@ -181,10 +181,6 @@ def _judged_most(rows: BattleSums, m: int) -> BattleSums:
     """Battles of m that the judge saw who saw most of them: as many votes are expected."""
     parts = [_on_model(rows, m, rater) for rater in range(1, rows.raters)]
     return max(parts, key=lambda part: float(part.n @ part.times[part.cluster]))
-
-
-def _binomial(d: Floats) -> Floats:
-    return np.asarray(expit(d) * expit(-d))
 
 
 def _chance(fold: StrengthData, whole: RaterSums, figure: _Figure, m: int) -> tuple[float, Floats]:

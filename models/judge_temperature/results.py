@@ -30,16 +30,13 @@ def quantities(posterior: xr.Dataset, data: Data, *, learning_rate: float | None
     """β of each judge and group, then each judge's soft Elo, of fewer draws."""
     import xarray as xr
 
-    thin = posterior.isel(draw=_spaced(posterior.sizes["draw"], CUT_DRAWS // posterior.sizes["chain"]))
+    draws, kept = posterior.sizes["draw"], max(CUT_DRAWS // posterior.sizes["chain"], 1)
+    thin = posterior.isel(draw=np.unique(np.linspace(0, draws - 1, min(draws, kept)).astype(int)))
     judges, models = (list(map(str, data.coords[name])) for name in ("judge", "system"))
     boards = [elo(thin, data, judge=judge, learning_rate=learning_rate, seed=0) for judge in judges]
     n = [[data.units[f"{judge} | {model}"] for model in models] for judge in judges]
     soft = xr.concat(boards, dim="judge").assign_coords(judge=judges, n=(("judge", "system"), n))
     return {"beta": quantity(beta(posterior, data), n=data.units, headline=True), ELO: quantity(soft)}
-
-
-def _spaced(draws: int, kept: int) -> Any:
-    return np.unique(np.linspace(0, draws - 1, min(draws, max(kept, 1))).astype(int))
 
 
 def beta(posterior: xr.Dataset, data: Data) -> xr.DataArray:

@@ -33,9 +33,6 @@ def known_formats() -> tuple[Format, ...]:
     ours = [
         tool for module in pkgutil.iter_modules(__path__) for tool in import_module(f"{__name__}.{module.name}").FORMATS
     ]
-    theirs = [found for point in entry_points(group="bayesjudge.readers") for found in _several(point.load())]
+    loaded = [point.load() for point in entry_points(group="bayesjudge.readers")]
+    theirs = [tool for found in loaded for tool in ([found] if isinstance(found, Format) else found)]
     return tuple(sorted([*ours, *theirs], key=lambda tool: tool.name))
-
-
-def _several(found: Format | tuple[Format, ...]) -> tuple[Format, ...]:
-    return (found,) if isinstance(found, Format) else found

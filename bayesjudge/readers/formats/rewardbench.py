@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bayesjudge.readers.format import BY_GOLD, File, Format, Record, Row, judged
 from bayesjudge.readers.values import listing, number, text
@@ -17,10 +17,6 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         yield judged(row, None, number(result), judge=BY_GOLD)
 
 
-def _columns(first: Sequence[Record]) -> bool:
-    return all(isinstance(record.get("results"), list) for record in first)
-
-
 FORMATS = (
     Format(
         name="rewardbench",
@@ -28,7 +24,7 @@ FORMATS = (
         rows=_rows,
         identity="id",
         source="reward-bench: scripts/run_v2.py, rewardbench/utils.py",
-        fits=_columns,
+        fits=lambda first: all(isinstance(record.get("results"), list) for record in first),
         marks=frozenset({"id", "results", "subset", "model"}),
     ),
 )

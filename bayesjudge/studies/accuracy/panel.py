@@ -47,13 +47,9 @@ def panel_jobs(votes: PanelVotes, options: AccuracyOptions, models: Sequence[Fur
     # Its posterior is near normal, and the sampler of fit_many is the faster one there.
     chosen = replace(options, engine="hmc") if options.engine == "nuts" else options
     own = is_requested(options, JudgePanel().name) or not models
-    first = [Further(_model(options))] if own else []
+    first = [Further(believing(JudgePanel(formulas=options.formulas_of(LABEL)), options))] if own else []
     require_distinct(one.model for one in (*first, *models))
     return {one.model.label: one.job(votes, chosen) for one in (*first, *models)}
-
-
-def _model(options: AccuracyOptions) -> JudgePanel:
-    return believing(JudgePanel(formulas=options.formulas_of(LABEL)), options)
 
 
 def panel_part(made: Sequence[Fit], votes: PanelVotes, options: AccuracyOptions) -> Part:

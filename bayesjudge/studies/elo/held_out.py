@@ -143,7 +143,8 @@ def _rows(
             rows.append({**row, **_nothing(one)})
             continue
         low, high = (one.quantile(level) for level in ((1 - options.prob) / 2, (1 + options.prob) / 2))
-        notes = [_not_converged(one), "few wins or losses: closest normal" if one.poor else ""]
+        failed = "; ".join(f"not converged: {reason}" for reason in _failures(one))
+        notes = [failed, "few wins or losses: closest normal" if one.poor else ""]
         rows.append(
             {**row, "point": one.point, "lower": low, "upper": high, "note": "; ".join(note for note in notes if note)}
         )
@@ -172,10 +173,6 @@ def _beside(table: Estimates, held: HeldOut, chosen: Sequence[str], *, kind: str
         if name in held.reasons
     ]
     return Estimates.concat([rows, Estimates.from_rows(lost)]) if lost else rows
-
-
-def _not_converged(one: Prediction) -> str:
-    return "; ".join(f"not converged: {reason}" for reason in _failures(one))
 
 
 def _failures(one: Prediction) -> list[str]:
