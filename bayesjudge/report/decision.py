@@ -75,18 +75,12 @@ def decision_screen(answer: Comparison, width: int) -> list[ScreenTable | str]:
         return []
     frame, said = _shown(answer), answer.settings["decision"]
     names = [str(name) for name in frame if name in {"judge", "system"}]
-    cells = {str(name): [escape(_cell(value)) for value in frame[name]] for name in frame}
+    cells = {str(name): [escape(str(value)) for value in frame[name]] for name in frame}
     title = f"Decision, margin {said['margin']:g}, probability {said['prob']:g}"
     figures = {name: column for name, column in cells.items() if name not in names}
     of_names = {name: list(map(str, frame[name])) for name in names}
     table, _ = fitted_table(title, figures, width, names=of_names, doubtful=not usable(answer))
     return [*map(escape, decision_sentences(answer)), table]
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if math.isnan(value) else figure(value, ".3f")
 
 
 def _shown(answer: Comparison) -> pd.DataFrame:
@@ -97,7 +91,8 @@ def _shown(answer: Comparison) -> pd.DataFrame:
     for name in ("better", "equivalent", "worse"):
         found[f"P({name})"] = [_named(value, chance(value)) for value in table[f"p_{name}"]]
     found["verdict"] = list(table["verdict"])
-    found |= {heading: list(table[name]) for name, heading in TESTS.items() if table[name].notna().any()}
+    tests = {heading: table[name] for name, heading in TESTS.items() if table[name].notna().any()}
+    found |= {heading: [_named(value, chance(value)) for value in values] for heading, values in tests.items()}
     return pd.DataFrame(found).drop(columns=[] if len(set(table["judge"])) > 1 else ["judge"])
 
 
@@ -111,12 +106,14 @@ def decision_section(answer: Comparison) -> Section | None:
         return None
     said, table = answer.settings["decision"], answer.checks[DECISION]
     baseline = next(iter(table["baseline"]), "")
+    by = [method_words(baseline) if baseline else "no baseline"]
+    if table["p_mcnemar"].notna().any():
+        by += ["McNemar's test", "the paired bootstrap of labelled items"]
     words = (
         f"A difference of at most {said['margin']:g} does not matter; a verdict needs probability "
         f"{said['prob']:g}. "
         "The expected loss of a system is by how much the best one is better than it, on average over the posterior. "
-        f"P-values are of {method_words(baseline) if baseline else 'no baseline'}, McNemar's test and the paired "
-        "bootstrap of labelled items, adjusted by Holm."
+        f"P-values are of {', '.join(by)}, adjusted by Holm."
     )
     tables = [Table(caption=f"Each system against {table['reference'].iloc[0]}", frame=_shown(answer), folded=False)]
     if VALUE in answer.checks:

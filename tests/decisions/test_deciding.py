@@ -23,6 +23,7 @@ from bayesjudge.studies.accuracy import accuracy
 from bayesjudge.studies.elo import elo
 from bayesjudge.studies.reliability import reliability
 from bayesjudge.tables import Verdicts
+from bayesjudge.text import chance
 
 SYSTEMS = ("old", "new", "small")
 QUICK = {"engine": "hmc", "draws": 600, "tune": 400, "bootstrap": 0, "compare": False}
@@ -89,7 +90,14 @@ def test_screen_page_and_json_hold_the_same_decision(answer: Comparison) -> None
     pd.testing.assert_frame_equal(again.checks["decision"], answer.checks["decision"], check_dtype=False)
     said = next(text for text in answer.screen(120) if isinstance(text, str) and "old" in text and "loss" in text)
     assert said in render_page(again.page())
-    assert "Decision" in [section.title for section in answer.page().sections]
+    decision = next(section for section in answer.page().sections if section.title == "Decision")
+    assert "McNemar's test" in decision.text[-1]
+    frame, table = decision.tables[0].frame.set_index("system"), answer.checks["decision"].set_index("system")
+    # As probabilities are: a p-value is never 0.
+    assert frame.loc["small", "McNemar"] == chance(
+        answer.checks["decision"].set_index("system").loc["small", "p_mcnemar"]
+    )
+    assert frame.loc["old", "McNemar"] == ""
     assert answer.settings["decision"] == {
         "rule": "keep=old",
         "margin": 0.03,
@@ -183,6 +191,7 @@ def test_elo_is_decided_in_points_and_battles() -> None:
     assert set(table["verdict"].iloc[1:]) == {"worse"}
     assert table["p_different"].iloc[1:].max() < 0.01
     assert found.settings["decision"]["margin"] == 10
+    assert "McNemar" not in str(next(section for section in found.page().sections if section.title == "Decision").text)
     value = found.checks["label_value"]
     assert value["gain"].to_numpy() == pytest.approx(1e5 * math.log(10) / 1600 * value["value"].to_numpy())
 
