@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,18 @@ def test_a_model_with_formulas_has_the_columns_that_it_names() -> None:
     ours, again = (one.estimates.where(estimand="accuracy", method=LABEL).frame["point"] for one in (answer, alone))
     np.testing.assert_array_equal(ours, again)
     assert answer.estimates.where(method=given[0].label).frame["unit"].nunique() == 3
+
+
+def test_a_model_of_trials_with_formulas_has_the_columns_that_it_names() -> None:
+    """The log was counted without them, and the message was about `count_trials`."""
+    frame = pd.DataFrame(itertools.product([f"i{k}" for k in range(12)], ["ab", "ba"], [1, 2]))
+    frame.columns = pd.Index(["item", "order", "run"])
+    rng = np.random.default_rng(2)
+    frame = frame.assign(judge="j", outcome=rng.choice(["a", "b"], len(frame)), words=frame["item"].str[1:].astype(int))
+    model = "repeated_trials[position ~ 1 + words]"
+    answer = bj.reliability(frame, models=["default", model], draws=50, tune=50, chains=2, bootstrap=20)
+    rows = answer.estimates.where(estimand="flip_rate").frame
+    assert [name for name in rows["method"] if "words" in name] == ["bayes:repeated_trials[position~1+words]"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from bayesjudge.errors import InputError, Problem, UsageError, require_judges
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.model import Model
+from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
@@ -81,8 +82,9 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     """
     tables = _tables(trials, options.scores)
     of_trials, of_scores = own_models(options)
-    compared = _count(tables[0], (TrialCounts, ChoiceCounts), partial(_tally, of_trials))
-    scored = _count(tables[1], ScoreCounts, partial(count_scores, columns=of_scores.columns))
+    others = further_models(options, own=OWN, needs=Model)
+    compared = _count(tables[0], (TrialCounts, ChoiceCounts), partial(_tally, columns=_columns(of_trials, others)))
+    scored = _count(tables[1], ScoreCounts, partial(count_scores, columns=_columns(of_scores, others)))
     _require_formulas(options, compared, scored)
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
@@ -93,7 +95,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if compared is not None:  # of scores alone their own job says it
         _require_repeats(counts)
         _warn_of_hours(compared)
-    further = [one.met(options, *counts) for one in further_models(options, own=OWN, needs=Model)]
+    further = [one.met(options, *counts) for one in others]
     require_distinct([of_trials, of_scores, *(one.model for one in further)])
     planned: dict[str, Fitting | str] = {}
     if isinstance(compared, TrialCounts):
@@ -189,10 +191,16 @@ def _is_ready(source: Any, *kinds: type[Any]) -> bool:
     return source is None or isinstance(source, kinds) or type(source).__module__.startswith("ibis.")
 
 
-def _tally(model: RepeatedTrials, trials: Any) -> Tallied:
+def _tally(trials: Any, *, columns: list[str] | None) -> Tallied:
     if isinstance(trials, Trials) and trials.options:
         return count_choices(trials)
-    return count_trials(trials, columns=model.columns)
+    return count_trials(trials, columns=columns)
+
+
+def _columns(own: RepeatedTrials | PointwiseScores, others: Iterable[Further]) -> list[str] | None:
+    """Columns that formulas of models of one kind name, the question's own and those that were given."""
+    models = [own, *(one.model for one in others if one.made is None and isinstance(one.model, type(own)))]
+    return list(dict.fromkeys(name for model in models for name in model.columns or ())) or None
 
 
 def _require_formulas(options: ReliabilityOptions, compared: Tallied | None, scored: ScoreCounts | None) -> None:
