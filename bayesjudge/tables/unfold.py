@@ -120,7 +120,7 @@ def _read_counts(table: pd.DataFrame, names: list[str]) -> tuple[NDArray[np.int6
     for name in names:
         codes[name], numbers = code_numbers(table[name])
         whole = (numbers >= 0) & (numbers == np.floor(numbers))
-        codes[name] = np.where((codes[name] >= 0) & ~np.append(whole, True)[codes[name]], UNKNOWN, codes[name])
+        codes[name] = np.where((codes[name] >= 0) & ~np.append(whole, [True, True])[codes[name]], UNKNOWN, codes[name])
         values[name] = np.append(numbers, 0.0)[np.maximum(codes[name], -1)]
     fix = "Write counts of trials; shares need the number of trials first."
     problems = broken_rules(

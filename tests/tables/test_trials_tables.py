@@ -77,6 +77,9 @@ def test_count_form_unfolds_to_the_same_counts() -> None:
 def test_counts_that_are_shares_are_refused_with_their_rows() -> None:
     with pytest.raises(bj.InputError, match=r"'n_a', row 2: found 0.5.*number of trials"):
         trials(item=["q1", "q2"], n_a=[2, 0.5], n_b=[1, 0.5])
+    # A column without any number ended in an IndexError.
+    with pytest.raises(bj.InputError, match=r"'n_b', row 1, 2: found 'x'.*number of trials"):
+        trials(item=["q1", "q2"], n_a=[2, 1], n_b=["x", "x"])
 
 
 def test_wide_scores_unfold_and_count_what_is_missing() -> None:

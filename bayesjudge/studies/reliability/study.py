@@ -44,7 +44,8 @@ from bayesjudge.tables import Scores, Trials
 
 type Tallied = TrialCounts | ChoiceCounts
 
-#: Cells (judge, item, condition, order) past which a posterior takes long: 3,000 take a minute, 80,000 two hours.
+#: Cells (judge, item, condition, order) past which a posterior takes long where all effects are sampled: 3,000 take a
+#: minute, 80,000 two hours.
 MANY_CELLS = 20_000
 
 
@@ -94,7 +95,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     counts = [one for one in (compared, scored) if one is not None]
     if compared is not None:  # of scores alone their own job says it
         _require_repeats(counts)
-        _warn_of_hours(compared)
+        _warn_of_hours(of_trials, compared)
     further = [one.met(options, *counts) for one in others]
     require_distinct([of_trials, of_scores, *(one.model for one in further)])
     planned: dict[str, Fitting | str] = {}
@@ -140,9 +141,10 @@ def _require_repeats(counts: Sequence[Tallied | ScoreCounts]) -> None:
     raise InputError([problem])
 
 
-def _warn_of_hours(compared: Tallied) -> None:
-    """Before it is sampled: the answer comes too late to say so."""
-    if isinstance(compared, TrialCounts) and compared.grid > MANY_CELLS:
+def _warn_of_hours(model: RepeatedTrials, compared: Tallied) -> None:
+    """Before all effects are sampled: the answer comes too late to say so."""
+    many = isinstance(compared, TrialCounts) and compared.grid > MANY_CELLS
+    if many and model.marginal(model.prepare(compared)) is None:
         size = f"{len(compared.judges)} judges, {len(compared.items)} items, {len(compared.conditions)} conditions"
         warnings.warn(
             f"{size}: {compared.grid} cells take from minutes to hours to sample; choose one prompt or one judge",
