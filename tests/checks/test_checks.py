@@ -18,6 +18,7 @@ from scipy import stats
 from bayesjudge.checks import compare, convergence, loo, predictive_check, prior_sensitivity
 from bayesjudge.checks.comparison import stacking_weights
 from bayesjudge.checks.predictive import bootstrap_counts, why_no_bootstrap
+from bayesjudge.checks.sensitivity import scaled_row
 from bayesjudge.counts import count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, Nuts, fit
@@ -353,6 +354,20 @@ def test_a_flat_prior_moves_nothing(coin: Fit) -> None:
     frame = prior_sensitivity(coin).frame
     assert (frame["prior"] == 0).all()
     assert frame["diagnosis"].tolist() == ["rests on the data"] * 3
+
+
+def test_what_has_nothing_to_do_with_the_prior_is_not_sensitive_to_it() -> None:
+    """Of 400 draws with a log prior that varies by 2.6, independent quantities moved by up to .10, above the bound."""
+    rng = np.random.default_rng(1)
+    alone, above, found = 0, 0, 0
+    for _ in range(40):
+        values, prior = rng.normal(size=(4, 100)), 2.6 * rng.normal(size=(4, 100))
+        row = scaled_row(values, {"prior": prior, "likelihood": -values})
+        alone, above = alone + row["prior_sensitive"], above + (row["prior"] >= 0.05)
+        found += scaled_row(values, {"prior": prior + 2 * values, "likelihood": -values})["prior_sensitive"]
+    # One pairing of twenty is the largest by chance.
+    assert alone <= 6 < above
+    assert found == 40
 
 
 def test_quantities_of_the_users_own(urn: Fit) -> None:

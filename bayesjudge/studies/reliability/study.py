@@ -143,8 +143,9 @@ def _require_repeats(counts: Sequence[Tallied | ScoreCounts]) -> None:
 
 def _warn_of_hours(model: RepeatedTrials, compared: Tallied) -> None:
     """Before all effects are sampled: the answer comes too late to say so."""
-    many = isinstance(compared, TrialCounts) and compared.grid > MANY_CELLS
-    if many and model.marginal(model.prepare(compared)) is None:
+    if not isinstance(compared, TrialCounts) or compared.grid <= MANY_CELLS:
+        return
+    if model.marginal(model.prepare(compared)) is None:
         size = f"{len(compared.judges)} judges, {len(compared.items)} items, {len(compared.conditions)} conditions"
         warnings.warn(
             f"{size}: {compared.grid} cells take from minutes to hours to sample; choose one prompt or one judge",
