@@ -29,6 +29,8 @@ _TO_LABEL = "to_label.csv"
 _NO_JUDGE = "a judge: these are metrics by reference or by code, with nothing to correct; they are their own labels"
 #: Options that one question after the other asks for: which column is the item, then which rows.
 _MOST_STEPS = 5
+#: Columns that a message lists.
+_LISTED = 40
 #: Names that each question has for columns, and which of them are one thing.
 _NAMES: Mapping[str, Sequence[str]] = {
     "accuracy": verdict_rows.NAMES,
@@ -162,7 +164,9 @@ def refusal(
 
 def _lacking(part: Part, lacks: Sequence[str], *, near: bool) -> str:
     """What a table lacks, and what it has: one of its columns may be meant, or a tool that it is ``near``."""
-    there = ", ".join(map(repr, paths_in(part.frame)))
+    names = list(dict.fromkeys(paths_in(part.frame)))
+    there = ", ".join(map(repr, names[:_LISTED]))
+    there += f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     text = f"{part.name} lacks {'; '.join(lacks)}"
     if part.tool is not None:
         return text

@@ -125,3 +125,11 @@ def test_counts_of_people_s_votes_are_no_judge_s_trials() -> None:
     assert code == 2
     assert "holds people's votes: n_a and n_b with 'human', and no judge" in message
     assert first_command(message)[0] == "elo"
+
+
+def test_a_message_lists_forty_columns_at_most(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(f"id,{','.join(f'c{k}' for k in range(60))}\n1{',0' * 60}\n", encoding="utf-8")
+    said = run("elo", str(path)).stderr
+    assert "'c38' and 21 more; if one of them is meant" in said
+    assert "'c39'" not in said
