@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from bayesjudge.options import EloOptions
 from bayesjudge.report import Comparison, json_schema, render_page
 from bayesjudge.report.elo.headline import about_intervals
 from bayesjudge.report.terminal import show_answer
-from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
+from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings, place_warnings
 from bayesjudge.studies.elo.held_out import ESTIMAND, predict_held_out, scores_of
 from bayesjudge.tables import Battles
 
@@ -131,6 +132,28 @@ def test_a_judge_who_prefers_a_column_is_told_when_the_order_is_not_known() -> N
     assert order_warnings(always, judges=["another"]) == order_warnings(always, judges="another") == []
     assert order_warnings(always, judges=["j0"]) == [told]
     assert order_warnings(Battles.from_frame(frame)) == []
+
+
+def test_people_who_prefer_a_place_are_said_where_models_were_not_equally_often_there() -> None:
+    rng = np.random.default_rng(5)
+    models = np.array([*"abcd"])
+
+    def votes(lean: float, first: str) -> Battles:
+        """Four equal models; the one called ``first`` is shown first in its battles."""
+        pair = np.stack([rng.choice(models, 2, replace=False) for _ in range(3000)])
+        pair = np.where((pair[:, 1] == first)[:, None], pair[:, ::-1], pair)
+        wins = rng.random(3000) < 1 / (1 + np.exp(-lean))
+        rows = {"model_a": pair[:, 0], "model_b": pair[:, 1], "order": "ab", "human": np.where(wins, "a", "b")}
+        return Battles.from_frame(pd.DataFrame({"item": np.arange(3000).astype(str), **rows}))
+
+    (said,) = place_warnings(count_battles(votes(0.4, "b")))
+    # On two equal models the first wins .6; b, always shown there, gains .4 logits on the others, .3 on the mean.
+    found = re.search(r"shown first \((\d+)%.*: b has (\d+) Elo fewer", said)
+    assert found is not None
+    assert int(found[1]) == pytest.approx(60, abs=2)
+    assert int(found[2]) == pytest.approx(0.3 * PER_LOGIT, abs=15)
+    assert place_warnings(count_battles(votes(0.4, "none"))) == []
+    assert place_warnings(count_battles(votes(0.0, "b"))) == []
 
 
 def test_clusters_are_those_of_peoples_votes() -> None:

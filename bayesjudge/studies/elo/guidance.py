@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,11 @@ import pandas as pd
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit
+from bayesjudge.maths.battle_sums import BattleSums
+from bayesjudge.maths.bradley_terry import PER_LOGIT
+from bayesjudge.maths.strengths import fit_strengths
 from bayesjudge.model import GenerativeModel
+from bayesjudge.models.common.battle_rows import human_rows
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
 from bayesjudge.studies.elo.fits import UNPOOLED, learned_from_few, voted
@@ -23,6 +28,8 @@ CONFLICT = 0.1
 FAIR = (0.4, 0.6)
 #: Verdicts below which a share says too little.
 LEAST_VERDICTS = 50
+#: Standard errors, of votes taken as independent, from which on a preference of people for a place is one.
+CLEAR = 4.0
 #: Slopes between which a judge's scale is about the human one.
 SAME_SCALE = (0.8, 1.25)
 
@@ -40,6 +47,7 @@ def elo_warnings(
         *_scale(counts),
         *_without_votes(counts),
         *_penalised(estimates),
+        *place_warnings(counts),
         *_few_models(counts, fits),
         *_few_pairs(fits),
         *_drawn_together(estimates),
@@ -83,6 +91,42 @@ def _without_votes(counts: BattleCounts) -> list[str]:
     if not names:
         return []
     return [f"no human vote on {', '.join(names)}: their Elo is predicted from the judges"]
+
+
+def place_warnings(counts: BattleCounts) -> list[str]:
+    """Whether people prefer a place that models were not equally often shown in; votes count as independent."""
+    rows, models = human_rows(counts, order=True), len(counts.models)
+    if rows.n[rows.order != 0].sum() < LEAST_VERDICTS:
+        return []
+    n, t, one = rows.n.sum(axis=1).astype(float), rows.n @ [1.0, 0.5, 0.0], np.zeros(len(rows), dtype=np.int64)
+    alone = BattleSums(
+        models=models,
+        raters=1,
+        rater=one,
+        first=rows.first,
+        second=rows.second,
+        x=np.zeros((len(rows), 0)),
+        cluster=np.arange(len(rows)),
+        n=n,
+        t=t,
+        times=np.ones(len(rows)),
+    )
+    found = fit_strengths(replace(alone, x=rows.order[:, None].astype(float)))
+    place, error = found.estimate[0, models], np.sqrt(np.diag(found.inverse))
+    moved = found.estimate[0, :models] - fit_strengths(alone).estimate[0]
+    centred = np.eye(models) - 1 / models
+    own = np.sqrt(np.diag(centred @ found.inverse[:models, :models] @ centred))
+    most = int(np.argmax(abs(moved)))
+    if abs(place) < CLEAR * error[models] or abs(moved[most]) < own[most]:
+        return []
+    share = f"{1 / (1 + np.exp(-abs(place))):.0%} of votes on two equal models"
+    change = f"{PER_LOGIT * abs(moved[most]):.0f} Elo {'more' if moved[most] > 0 else 'fewer'}"
+    text = (
+        f"people prefer the answer shown {'first' if place > 0 else 'second'} ({share}), and models were not shown "
+        f"there equally often: {counts.models[most]} has {change} where that is allowed for, as by a second model "
+        "'bradley_terry[human,order]' next to 'default'"
+    )
+    return [text]
 
 
 def _penalised(estimates: Estimates) -> list[str]:
