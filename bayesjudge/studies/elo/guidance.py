@@ -16,7 +16,6 @@ from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.strengths import fit_strengths
 from bayesjudge.model import GenerativeModel
-from bayesjudge.models.common.battle_rows import human_rows
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
 from bayesjudge.studies.elo.fits import UNPOOLED, learned_from_few, voted
@@ -95,14 +94,14 @@ def _without_votes(counts: BattleCounts) -> list[str]:
 
 def place_warnings(counts: BattleCounts) -> list[str]:
     """Whether people prefer a place that models were not equally often shown in; votes count as independent."""
-    rows, models = human_rows(counts, order=True), len(counts.models)
-    if rows.n[rows.order != 0].sum() < LEAST_VERDICTS:
+    rows, models = counts.human, len(counts.models)
+    if rows.votes[rows.order != 0].sum() < LEAST_VERDICTS:
         return []
-    n, t, one = rows.n.sum(axis=1).astype(float), rows.n @ [1.0, 0.5, 0.0], np.zeros(len(rows), dtype=np.int64)
+    n, t = rows.votes.sum(axis=1).astype(float), rows.votes[:, 0] + rows.votes[:, 1] / 2
     alone = BattleSums(
         models=models,
         raters=1,
-        rater=one,
+        rater=np.zeros(len(rows), dtype=np.int64),
         first=rows.first,
         second=rows.second,
         x=np.zeros((len(rows), 0)),
