@@ -270,7 +270,7 @@ def composo(shared_data: Path) -> bj.Scores:
     frame = pd.read_parquet(folder / "rewardbench2_composo_scores.parquet")
     judges = frame["judge"].isin(["gpt-5.4", "gpt-5.4-nano", "claude-haiku-4.5"])
     warm = frame["temperature"].isna() | frame["temperature"].isin([0.0, 1.0])
-    return bj.Scores.from_frame(frame[judges & warm & (frame["prompt"] == "base")])
+    return bj.read_scores(frame[judges & warm & (frame["prompt"] == "base")])
 
 
 @pytest.fixture(scope="module")

@@ -181,6 +181,16 @@ def test_formulas_distinguish_items_which_are_sampled() -> None:
     assert model.marginal(model.prepare(trials)) is None
 
 
+def test_too_many_patterns_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = MODEL.prepare(log("j", "k"))
+    found = MODEL.marginal(data)
+    assert found is not None
+    products = found[1].size("judge") * found[1].size("pattern") * len({*np.asarray(found[1]["kind_of"]).tolist()})
+    for most, integrated in ((products, True), (products - 1, False)):
+        monkeypatch.setattr("bayesjudge.models.repeated_trials.marginal.MOST_PRODUCTS", most)
+        assert (MODEL.marginal(data) is not None) == integrated
+
+
 def test_small_posteriors_are_sampled_and_so_are_those_whose_integral_is_known_badly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
