@@ -1,9 +1,13 @@
-"""Position, verbosity and own-family bias of a judge, battle by battle and on the Elo scale (METHODS 4.5)."""
+"""Position, verbosity and own-family bias of a judge, battle by battle and on the Elo scale (METHODS 4.5).
+
+Of people, what their preference for a place does to strengths.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +21,49 @@ from bayesjudge.baselines.elo.targets import Floats, Targets, human_targets
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.patterns import JudgedBattles
+from bayesjudge.maths.battle_sums import BattleSums
+from bayesjudge.maths.strengths import fit_strengths
 
 #: Gaps up to which a battle counts as close, in root mean square gaps: scores have no unit of their own.
 CLOSE = 0.15
+
+
+class PreferredPlace(NamedTuple):
+    """People's preference for the answer shown first, in logits, with its error; what it does to strengths (M,).
+
+    moved: By how much strengths change where it is allowed for.
+    errors: Of strengths as differences from their mean.
+    """
+
+    effect: float
+    error: float
+    moved: Floats
+    errors: Floats
+
+
+def preferred_place(counts: BattleCounts) -> PreferredPlace:
+    """Bradley and Terry with an effect of place, from people's votes; these count as independent."""
+    rows, models = counts.human, len(counts.models)
+    alone = BattleSums(
+        models=models,
+        raters=1,
+        rater=np.zeros(len(rows), dtype=np.int64),
+        first=rows.first,
+        second=rows.second,
+        x=np.zeros((len(rows), 0)),
+        cluster=np.arange(len(rows)),
+        n=rows.votes.sum(axis=1).astype(float),
+        t=rows.votes[:, 0] + rows.votes[:, 1] / 2,
+        times=np.ones(len(rows)),
+    )
+    found = fit_strengths(replace(alone, x=rows.order[:, None].astype(float)))
+    centred = np.eye(models) - 1 / models
+    return PreferredPlace(
+        effect=float(found.estimate[0, models]),
+        error=float(np.sqrt(found.inverse[models, models])),
+        moved=found.estimate[0, :models] - fit_strengths(alone).estimate[0],
+        errors=np.sqrt(np.diag(centred @ found.inverse[:models, :models] @ centred)),
+    )
 
 
 def position_rows(shown: JudgedBattles, clusters: JudgeClusters, *, prob: float) -> list[Row]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from bayesjudge.baselines.elo.bias import preferred_place
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit
-from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT
-from bayesjudge.maths.strengths import fit_strengths
 from bayesjudge.model import GenerativeModel
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
@@ -93,37 +91,19 @@ def _without_votes(counts: BattleCounts) -> list[str]:
 
 
 def place_warnings(counts: BattleCounts) -> list[str]:
-    """Whether people prefer a place that models were not equally often shown in; votes count as independent."""
-    rows, models = counts.human, len(counts.models)
-    if rows.votes[rows.order != 0].sum() < LEAST_VERDICTS:
+    """Whether people prefer a place that models were not equally often shown in."""
+    if counts.human.votes[counts.human.order != 0].sum() < LEAST_VERDICTS:
         return []
-    n, t = rows.votes.sum(axis=1).astype(float), rows.votes[:, 0] + rows.votes[:, 1] / 2
-    alone = BattleSums(
-        models=models,
-        raters=1,
-        rater=np.zeros(len(rows), dtype=np.int64),
-        first=rows.first,
-        second=rows.second,
-        x=np.zeros((len(rows), 0)),
-        cluster=np.arange(len(rows)),
-        n=n,
-        t=t,
-        times=np.ones(len(rows)),
-    )
-    found = fit_strengths(replace(alone, x=rows.order[:, None].astype(float)))
-    place, error = found.estimate[0, models], np.sqrt(np.diag(found.inverse))
-    moved = found.estimate[0, :models] - fit_strengths(alone).estimate[0]
-    centred = np.eye(models) - 1 / models
-    own = np.sqrt(np.diag(centred @ found.inverse[:models, :models] @ centred))
-    most = int(np.argmax(abs(moved)))
-    if abs(place) < CLEAR * error[models] or abs(moved[most]) < own[most]:
+    found = preferred_place(counts)
+    most = int(np.argmax(abs(found.moved)))
+    if abs(found.effect) < CLEAR * found.error or abs(found.moved[most]) < found.errors[most]:
         return []
-    share = f"{1 / (1 + np.exp(-abs(place))):.0%} of votes on two equal models"
-    change = f"{PER_LOGIT * abs(moved[most]):.0f} Elo {'more' if moved[most] > 0 else 'fewer'}"
+    share = f"{1 / (1 + np.exp(-abs(found.effect))):.0%} of votes on two equal models"
+    change = f"{PER_LOGIT * abs(found.moved[most]):.0f} Elo {'more' if found.moved[most] > 0 else 'fewer'}"
     text = (
-        f"people prefer the answer shown {'first' if place > 0 else 'second'} ({share}), and models were not shown "
-        f"there equally often: {counts.models[most]} has {change} where that is allowed for, as by a second model "
-        "'bradley_terry[human,order]' next to 'default'"
+        f"people prefer the answer shown {'first' if found.effect > 0 else 'second'} ({share}), and models were not "
+        f"shown there equally often: {counts.models[most]} has {change} where that is allowed for, as by a second "
+        "model 'bradley_terry[human,order]' next to 'default'"
     )
     return [text]
 
