@@ -11,14 +11,6 @@ _IMPORTS = "import numpyro\nfrom numpyro import distributions as dist\nimport ba
 OWN = (
     _IMPORTS
     + """
-def known(data):
-    q1 = numpyro.sample("sensitivity", dist.Beta(161, 41))
-    q0 = numpyro.sample("specificity", dist.Beta(161, 41))
-    with numpyro.plate("system", data.size("system")):
-        theta = numpyro.sample("accuracy", dist.Beta(30, 10))
-        p = theta * q1 + (1 - theta) * (1 - q0)
-        numpyro.sample("positives", dist.Binomial(data["n"], p), obs=data["positives"])
-
 def strengths(data):
     with numpyro.plate("system", data.size("system")):
         theta = numpyro.sample("strength", dist.Normal(0, 1))
@@ -48,16 +40,19 @@ def elsewhere(data):
 )
 
 
+VALIDATED = f"{Path(__file__).resolve().parents[2] / 'examples' / 'own_model.py'}:validated_judge"
+
+
 @pytest.fixture
 def own(tmp_path: Path) -> str:
     (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
     return str(tmp_path / "own.py")
 
 
-def test_a_function_of_a_file_is_described_as_registered_models_are(own: str) -> None:
-    shown = run("models", f"{own}:known").stdout
+def test_a_function_of_a_file_is_described_as_registered_models_are() -> None:
+    shown = run("models", VALIDATED, "--prior", "accuracy=Beta(30, 10)").stdout
     words = [line.split() for line in shown.splitlines()]
-    assert words[0] == ["bayes:known"]
+    assert shown.startswith("bayes:validated_judge[accuracy~Beta(30, 10)]\n")
     assert ["observes", "positives", "(system)"] in words
     assert ["reports", "accuracy", "(system),", "sensitivity,", "specificity"] in words
     assert "before data, for a small table of verdicts" in shown
@@ -88,8 +83,8 @@ def test_what_is_not_drawn_before_data_is_a_sentence(own: str, name: str, why: s
 
 
 def test_priors_of_a_function_are_shown_and_changed(own: str) -> None:
-    shown = run("models", f"{own}:known", "--prior", "sensitivity=10/20").stdout
-    assert shown.startswith("bayes:known[sensitivity~Beta(11, 11)]\n")
+    shown = run("models", VALIDATED, "--prior", "sensitivity=10/20").stdout
+    assert shown.startswith("bayes:validated_judge[sensitivity~Beta(11, 11)]\n")
     words = [line.split() for line in shown.splitlines()]
     assert "given; the default is Beta(161, 41)" in shown
     assert ["specificity", "Beta(161,", "41)", "probability", "as", "the", "function", "has", "it"] in words
@@ -104,7 +99,7 @@ def test_priors_of_a_function_are_shown_and_changed(own: str) -> None:
     [
         ((":by_words",), "by_words takes none of the small tables: --table verdicts, or the kind that it is for, says"),
         ((":by_words", "--table", "verdicts"), "no column 'words'"),
-        ((":known", "--table", "battles"), "known asks for the array 'positives', and the table has"),
+        ((":weighed", "--table", "battles"), "weighed asks for the array 'positives', and the table has"),
         ((":nowhere",), "has no 'nowhere'"),
     ],
 )

