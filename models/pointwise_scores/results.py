@@ -299,16 +299,24 @@ def _trials(sample: Any, data: Data) -> dict[str, Any]:
 
 
 def _correlation(sample: Any, data: Data) -> dict[str, Any]:
-    """Correlation of two blocks' mean scores of the same responses."""
-    n, found = np.asarray(data["n"]), {}
-    for a, b in itertools.combinations(range(n.shape[1]), 2):
-        both = (n[:, a] > 0) & (n[:, b] > 0)
-        if both.sum() > 2:
-            x, y = (sample["mean"][..., both, k] for k in (a, b))
-            x, y = x - x.mean(-1, keepdims=True), y - y.mean(-1, keepdims=True)
-            below = np.sqrt((x**2).sum(-1) * (y**2).sum(-1))
-            found[f"{data.coords['block'][a]} & {data.coords['block'][b]}"] = (x * y).sum(-1) / below
-    return found
+    """Correlation of two blocks' mean scores of the responses that both scored: of all pairs in five products."""
+    on = (np.asarray(data["n"]) > 0).astype(float)
+    # From a value near each block's mean, so that nothing is lost in the differences of sums.
+    near = np.asarray(data["mean"]).sum(0) / np.maximum(on.sum(0), 1)
+    x = (np.asarray(sample["mean"]) - near) * on
+    both, sums = on.T @ on, np.swapaxes(x, -1, -2) @ on  # of a over what a and b scored: [a, b]
+    squares, products = np.swapaxes(x**2, -1, -2) @ on, np.swapaxes(x, -1, -2) @ x
+    number = np.maximum(both, 1)
+    spread = squares - sums**2 / number
+    shared = products - sums * np.swapaxes(sums, -1, -2) / number
+    with np.errstate(invalid="ignore"):  # of scores that are all equal there is none
+        found = shared / np.sqrt(np.maximum(spread * np.swapaxes(spread, -1, -2), 0))
+    names = data.coords["block"]
+    return {
+        f"{names[a]} & {names[b]}": found[..., a, b]
+        for a, b in itertools.combinations(range(len(names)), 2)
+        if both[a, b] > 2
+    }
 
 
 def _share_of_levels(counts: Any, data: Data) -> dict[str, Any]:
