@@ -1,8 +1,7 @@
 """Rows of estimates that every diagnostic shares: shares, linearised figures, functions of a few cells.
 
 Where a judge's battles come in clusters these are the independent units: a figure f of battles moves by its
-influence z_b when battle b is counted once more (Binder 1983). Its variance is ``G/(G − 1) Σ_c (Σ_{b in c} z_b)²``,
-with G − 1 degrees of freedom.
+influence z_b when battle b is counted once more (`clustered_variance`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
 from bayesjudge.baselines.common.intervals import clopper_pearson, t_quantile
 from bayesjudge.baselines.elo.targets import Floats
-from bayesjudge.counts.battles.clusters import BattleClusters
+from bayesjudge.counts.battles.clusters import BattleClusters, clustered_variance
 from bayesjudge.counts.battles.counts import BattleCounts
 
 type Row = dict[str, Any]
@@ -44,17 +43,8 @@ class JudgeClusters:
 
     def spread(self, influence: Callable[[BattleClusters], Floats]) -> Spread:
         """Spread of a figure from the influence (R,) of one battle of each row."""
-        z = influence(self.battles)
-        alone = float((self.battles.n * self.battles.times[self.battles.cluster]) @ z**2)
-        if not self.columns:
-            return Spread(variance=alone, df=float("inf"))
-        groups = [rows.count() for rows in self.columns]
-        if min(groups) < 2:
-            return Spread(variance=alone, df=0.0)
-        parts = [_clustered(rows, influence(rows), g) for rows, g in zip(self.columns, groups, strict=True)]
-        # What several columns add to single battles adds up.
-        variance = max(sum(parts) - (len(parts) - 1) * alone, *parts) if len(parts) > 1 else parts[0]
-        return Spread(variance=variance, df=float(min(groups) - 1))
+        _, variance, df = clustered_variance(self.battles, self.columns, influence)
+        return Spread(variance=variance, df=df)
 
     def drawn(self, replicates: int, seed: int) -> tuple[BattleClusters, Floats]:
         """Rows, and how many battles of each (B, R) bootstrap samples of the first column's clusters hold."""
@@ -62,11 +52,6 @@ class JudgeClusters:
         kinds, cluster = np.unique(rows.cluster, return_inverse=True)
         drawn = draw_counts(rows.times[kinds], replicates, np.random.default_rng(seed))
         return rows, np.asarray(drawn[:, cluster.reshape(-1)] * rows.n, dtype=np.float64)
-
-
-def _clustered(rows: BattleClusters, influence: Floats, groups: int) -> float:
-    total = np.bincount(rows.cluster, weights=influence * rows.n, minlength=len(rows.times))
-    return float(groups / (groups - 1) * (rows.times @ total**2))
 
 
 def judge_clusters(counts: BattleCounts, judge: str, group: str | None = None) -> JudgeClusters:

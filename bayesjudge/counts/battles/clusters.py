@@ -7,6 +7,7 @@ where prompts come back.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -98,6 +99,40 @@ class BattleClusters(Rows):
             t=self.n * t,
             times=self.times.astype(np.float64),
         )
+
+
+def clustered_variance(
+    battles: BattleClusters, columns: Sequence[BattleClusters], influence: Callable[[BattleClusters], Floats]
+) -> tuple[float, float, float]:
+    """Variance of a sum over battles, had they been independent and as their clusters leave it, and degrees of freedom.
+
+    Parameters
+    ----------
+    battles, columns : BattleClusters
+        One rater's rows, by what is independent otherwise and by each column that clusters.
+    influence : callable
+        What one battle of each row adds to the sum, (R,).
+
+    Returns
+    -------
+    tuple of float
+        By clusters it is ``G/(G − 1) Σ_c (Σ_{b in c} z_b)²`` (Binder 1983), with G − 1 degrees of freedom: 0 where
+        there is one cluster alone, infinitely many where no column clusters.
+    """
+    z = influence(battles)
+    alone = float((battles.n * battles.times[battles.cluster]) @ z**2)
+    groups = [rows.count() for rows in columns]
+    if not groups or min(groups) < 2:
+        return alone, alone, 0.0 if groups else float("inf")
+    parts = [_clustered(rows, influence(rows), g) for rows, g in zip(columns, groups, strict=True)]
+    # What several columns add to single battles adds up.
+    variance = max(sum(parts) - (len(parts) - 1) * alone, *parts) if len(parts) > 1 else parts[0]
+    return alone, variance, float(min(groups) - 1)
+
+
+def _clustered(rows: BattleClusters, influence: Floats, groups: int) -> float:
+    total = np.bincount(rows.cluster, weights=influence * rows.n, minlength=len(rows.times))
+    return float(groups / (groups - 1) * (rows.times @ total**2))
 
 
 def battle_clusters(cells: BattleCells) -> tuple[BattleClusters, ...]:
