@@ -147,11 +147,11 @@ def _parts(draws: xr.DataArray, prob: float) -> Iterator[tuple[str, str, xr.Data
     outer = [dim for dim in ("group", "judge") if dim in draws.dims and dim != unit_dim]
     for labels in itertools.product(*(draws[dim].to_numpy() for dim in outer)):
         at = dict(zip(outer, labels, strict=True))
-        part, group = draws.sel(at), str(at.get("group", ""))
-        if group and unit_dim:
-            part = part.isel({unit_dim: np.isfinite(part.isel(chain=0, draw=0).to_numpy())})
+        part, group, judge = draws.sel(at), str(at.get("group", "")), str(at.get("judge", ""))
+        if (group or judge) and unit_dim:  # what was not there, or what this judge did not judge, has no row
+            part = part.isel({unit_dim: ~np.isnan(part.isel(chain=0, draw=0).to_numpy())})
         scale = float(ndtri((1 + prob) / 2)) if draws.attrs.get("margin") else 1.0
-        yield group, str(at.get("judge", "")), scale * part if scale != 1 else part
+        yield group, judge, scale * part if scale != 1 else part
 
 
 def _named(part: xr.DataArray, count: int) -> dict[str, NDArray[Any]]:

@@ -174,6 +174,7 @@ def _clusters(log: Log, column: str, cluster: Ints) -> BattleClusters:
         shown=np.full((size, 2), np.nan),
         longer=unknown,
         gap=unknown,
+        covariates=np.zeros((size, 0)),
         votes=np.zeros((size, 3), dtype=np.int64),
         n=zero + 1,
         times=np.ones(int(cluster.max()) + 1, dtype=np.int64),

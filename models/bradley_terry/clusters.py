@@ -10,16 +10,19 @@ P is a mean of two meats, of effects u and of the sandwich (`prompt_effects.shar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit
 
-from bayesjudge.counts.battles.clusters import PEOPLE
+from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, clustered_variance
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.few_clusters import clusters_of_models
-from bayesjudge.maths.prompt_effects import shared_meat
+from bayesjudge.maths.battle_sums import BattleSums
+from bayesjudge.maths.prompt_effects import crossed_meat, shared_meat
 from bayesjudge.maths.strengths import fit_strengths, poorly_known
 from bayesjudge.models.common.shared_items import RANK, adjust
 
@@ -33,24 +36,33 @@ _INFINITE = 1e9
 _LEAST_VARIANCE = 1e-8
 #: Values of τ.
 _GRID = 400
+#: The label of a tie, and a gap of strengths past which none is expected.
+_TIE, _FURTHEST = 0.5, 30.0
 #: Names of the axes of what `shared_errors` gives.
 DIMS = {
     "alone": ("system", "other_system"),
     "added": ("system", "other_system"),
     "estimate": ("system",),
     "well_known": (),
+    "tie_added": (),
+    "effect_added": ("effect",),
     "cluster_df": (),
     "clusters": ("column", "system"),
     "all_clusters": ("column",),
 }
 
 
-def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
+def shared_errors(
+    counts: BattleCounts, judge: str | None, *, effects: Callable[[BattleClusters], Array]
+) -> dict[str, Any]:
     """Covariances of the strengths of one rater, and the clusters that they rest on; K columns that cluster.
+
+    effects: Covariates x of rows, (R, E).
 
     Returns: ``alone, added`` (M, M): covariance of the estimates from independent votes, in squared logits, and what
         clusters add to it; ``estimate`` (M,): of strengths, and ``well_known``: 1 where a normal about it will do for
-        all; ``cluster_df``: degrees of freedom; ``clusters`` (K, M) and ``all_clusters`` (K,): clusters
+        all; ``tie_added`` and ``effect_added`` (E,): the same of log ν and of effects, in variances of independent
+        votes, 0 or more; ``cluster_df``: degrees of freedom; ``clusters`` (K, M) and ``all_clusters`` (K,): clusters
         with a battle of each model, and in all.
     """
     rater, models = PEOPLE if judge is None else counts.code("judge", judge) + 1, len(counts.models)
@@ -62,23 +74,66 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
         "added": np.zeros((models, models)),
         "estimate": np.zeros(models),
         "well_known": np.array(0),
+        "tie_added": np.array(0.0),
+        "effect_added": np.zeros(effects(battles).shape[1]),
         "cluster_df": np.array(np.inf),
         "clusters": own,
         "all_clusters": total,
     }
     if not columns or total.min() < 2:
         return found
-    at = fit_strengths(battles.sums(models=models))
-    single = at.grouped(battles.single().sums(models=models)).meat
-    meat = shared_meat(at, [rows.sums(models=models) for rows in columns], single)
+
+    def sums(rows: BattleClusters) -> BattleSums:
+        return rows.sums(models=models, x=effects(rows))
+
+    at = fit_strengths(sums(battles))
+    votes = battles.single()
+    single = at.grouped(sums(votes)).meat
+    clusters = [sums(rows) for rows in columns]
+    alone, added = at.covariance(single), at.covariance(shared_meat(at, clusters, single) - single)
+    strengths, own = slice(models), np.diag(alone)[models:]
+    more = np.diag(at.covariance(crossed_meat(at, clusters, single) - single))[models:]
     return {
         **found,
-        "alone": at.covariance(single),
-        "added": at.covariance(meat - single),
-        "estimate": at.estimate[0],
+        "alone": alone[strengths, strengths],
+        "added": added[strengths, strengths],
+        "estimate": at.estimate[0, strengths],
         "well_known": np.array(int(not poorly_known(at.sums).any())),
+        "tie_added": np.array(_added_to_ties(at.estimate[0], votes, columns)),
+        "effect_added": np.maximum(np.divide(more, own, out=np.zeros_like(own), where=own > 0), 0.0),
         "cluster_df": np.array(float(total.min() - 1)),
     }
+
+
+def _added_to_ties(strength: Array, votes: BattleClusters, columns: Sequence[BattleClusters]) -> float:
+    """By how many variances of independent votes those of log ν grow: people tie more on some prompts than on others.
+
+    The score of log ν is ties less those expected at Davidson's strengths, about 1/(share of no ties) times Hard-Elo's.
+    """
+    times = votes.n * votes.times[votes.cluster]
+    share = float(times @ (votes.label == _TIE) / times.sum())
+    if not 0 < share < 1:
+        return 0.0
+
+    def expected(log_tie: float, rows: BattleClusters) -> Array:
+        gap = np.clip((strength[rows.first] - strength[rows.second]) / (1 - share), -_FURTHEST, _FURTHEST)
+        return expit(log_tie - np.log(2 * np.cosh(gap / 2)))
+
+    log_tie = brentq(lambda at: float(times @ expected(at, votes)) / times.sum() - share, -2 * _FURTHEST, 2 * _FURTHEST)
+
+    def score(rows: BattleClusters) -> Array:
+        return np.asarray((rows.label == _TIE) - expected(log_tie, rows))
+
+    alone, variance, _ = clustered_variance(votes, columns, score)
+    return max(variance / alone - 1, 0.0)
+
+
+def with_added(draws: Array, added: Array, *, df: float) -> Array:
+    """Draws (D, E) further from their mean by what clusters add to the variance of each, in variances of its own."""
+    if not np.any(added):
+        return draws
+    own = np.diag(1 / draws.var(axis=0, ddof=1))
+    return adjust(draws, information=np.zeros_like(own), variance=added * own, df=min(df, _INFINITE))
 
 
 def with_errors(draws: Array, *, data: Mapping[str, Any], spread: Array, log_prior: Callable[[Array], Array]) -> Array:
@@ -153,4 +208,5 @@ def _distribution(grid: Array, prior: Array, estimate: Array, errors: Array) -> 
 
 def independent(arrays: dict[str, Any]) -> dict[str, Any]:
     """The same design where no two battles share anything: replicated battles are drawn so."""
-    return arrays | {name: np.zeros_like(arrays[name]) for name in ("added", "group_added") if name in arrays}
+    added = ("added", "group_added", "tie_added", "effect_added")
+    return arrays | {name: np.zeros_like(arrays[name]) for name in added if name in arrays}

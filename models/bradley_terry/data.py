@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
@@ -47,12 +49,20 @@ def prepare(
     x = np.column_stack(list(effects.values())) if effects else np.zeros((len(rows), 0))
     matrix = incidence(rows.first, rows.second, len(counts.models))
     axes, known = dict.fromkeys(matrix, ("battle", "system")), information(rows.n, len(counts.models))
-    shared = shared_errors(counts, judge)
+
+    def effects_of(clusters: BattleClusters) -> NDArray[np.float64]:
+        sides = ([clusters.order] if order else []) + ([clusters.side_longer] if length else [])
+        known = [
+            np.nan_to_num(clusters.covariates[:, k]) / scales[name] for k, name in zip(columns, scales, strict=True)
+        ]
+        return np.column_stack([np.zeros((len(clusters), 0)), *sides, *known])
+
+    shared = shared_errors(counts, judge, effects=effects_of)
     if effects:
-        # The estimate is of strengths alone, and Elo then that of answers alike in the covariates.
+        # What narrows draws knows the prior of strengths alone (`clusters.with_errors`).
         shared["well_known"] = np.array(0)
     by = tuple(one.column for one in counts.clusters)
-    grouped = group_arrays(counts, rows, judge) if by_group else {}
+    grouped = group_arrays(counts, rows, judge, effects=effects_of) if by_group else {}
     return Data(
         arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **shared, **matrix, **grouped},
         dims={

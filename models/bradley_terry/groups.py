@@ -8,10 +8,12 @@ on each of its strengths.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.bradley_terry import PER_LOGIT
@@ -49,7 +51,9 @@ def why_not_by_group(counts: BattleCounts) -> str:
     return ""
 
 
-def group_arrays(counts: BattleCounts, rows: OutcomeRows, judge: str | None) -> dict[str, Any]:
+def group_arrays(
+    counts: BattleCounts, rows: OutcomeRows, judge: str | None, *, effects: Callable[[BattleClusters], Any]
+) -> dict[str, Any]:
     """The group of each pattern, what is known of each strength in it, and what clusters add to its errors there."""
     groups, models = len(counts.groups), len(counts.models)
     if reason := why_not_by_group(counts):
@@ -58,7 +62,7 @@ def group_arrays(counts: BattleCounts, rows: OutcomeRows, judge: str | None) -> 
     known = np.zeros((groups, models))
     for side in (rows.first, rows.second):
         np.add.at(known, (rows.group, side), decided)
-    shared = [shared_errors(counts.for_groups([name]), judge) for name in counts.groups]
+    shared = [shared_errors(counts.for_groups([name]), judge, effects=effects) for name in counts.groups]
     return {
         "group": rows.group,
         "group_known": known,

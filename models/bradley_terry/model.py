@@ -156,6 +156,10 @@ class BradleyTerry(GenerativeModel):
         """What shared prompts do to this posterior: clusters, design effects, degrees of freedom."""
         return {"clusters": results.describe(data)}
 
+    def before_data(self, prior: xr.Dataset, data: Data) -> Quantities:
+        """Draws from the prior, which no battles have widened."""
+        return self.quantities(prior, self.replicated(data, {}))
+
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
         """The same design with other outcomes, of independent battles as the model draws them."""
         return data.with_arrays(clusters.independent({**data.arrays, **observed}))

@@ -11,7 +11,7 @@ from bayesjudge.counts.battles.few_clusters import few_notes
 from bayesjudge.estimates.posterior import EVERYWHERE, differences, quantity
 from bayesjudge.maths.bradley_terry import CENTRE, PER_LOGIT
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.bradley_terry.clusters import with_errors
+from bayesjudge.models.bradley_terry.clusters import with_added, with_errors
 from bayesjudge.models.bradley_terry.groups import effect_draws
 from bayesjudge.models.common import battle_statistics
 from bayesjudge.models.common.battle_statistics import Patterns
@@ -28,7 +28,7 @@ def quantities(posterior: xr.Dataset, data: Data, priors: Mapping[str, Prior]) -
     for g, group in enumerate(data.coords.get("group", ())):
         notes |= _notes(data, data["group_clusters"][g], data["all_group_clusters"][g], end=f" | {group}")
     battles = int(data["total"].sum())
-    tie = equals_tie(posterior["log_tie"]).expand_dims(unit=["equal models"])
+    tie = equals_tie(_spread(posterior["log_tie"], data["tie_added"], data)).expand_dims(unit=["equal models"])
     whole = elo(posterior, data, priors)
     found = elo_quantities(whole, n=data.units, note=notes)
     if "group" in data.coords:
@@ -38,8 +38,15 @@ def quantities(posterior: xr.Dataset, data: Data, priors: Mapping[str, Prior]) -
         scale = dict(zip(map(str, data.coords["effect"]), np.asarray(data["x_scale"]), strict=True))
         worth = {name: f"logits for a difference of {scale[name]:.4g}" for name in data.facts["covariates"]}
         n = dict.fromkeys(scale, battles)
-        found["effect"] = quantity(posterior["beta"], signed=True, n=n, note=worth)
+        found["effect"] = quantity(_spread(posterior["beta"], data["effect_added"], data), signed=True, n=n, note=worth)
     return found
+
+
+def _spread(draws: xr.DataArray, added: Any, data: Data) -> xr.DataArray:
+    """Draws with the errors that shared prompts leave."""
+    draws = draws.transpose("chain", "draw", ...)
+    flat = draws.to_numpy().reshape(draws.sizes["chain"] * draws.sizes["draw"], -1)
+    return draws.copy(data=with_added(flat, added, df=float(data["cluster_df"])).reshape(draws.shape))
 
 
 def _notes(data: Data, clusters: Any, every: Any, *, end: str = "") -> dict[str, str]:

@@ -101,12 +101,7 @@ def _beta(counts: BattleCounts, judge: int) -> float:
 
 def _covariate(rows: BattleClusters, name: str) -> Floats:
     """+1 where the first model's answer was shown first, or is longer; 0 where neither or not known."""
-    if name == LONGER:
-        value = 2 * rows.longer - 1
-    else:
-        displayed = np.isfinite(rows.shown).astype(float)
-        value = displayed[:, 0] - displayed[:, 1]
-    return np.where(rows.rater == PEOPLE, 0.0, np.nan_to_num(value))
+    return np.where(rows.rater == PEOPLE, 0.0, rows.side_longer if name == LONGER else rows.order)
 
 
 def _sums(rows: BattleClusters, counts: BattleCounts, covariates: tuple[str, ...], beta: Floats) -> BattleSums:

@@ -6,16 +6,21 @@ ridge, where chains diverge. The votes on a judge's gaps are summed up by a norm
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayesjudge.counts.battles.clusters import BattleClusters, clustered_variance
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess, Units
+
+#: What votes that are not independent add to the variance of log β, (judge, group); 0 in replicated data.
+ADDED = "added"
 
 
 def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
@@ -42,10 +47,13 @@ def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
     n = np.stack([rows.votes[:, 0] * rows.n, rows.votes[:, 2] * rows.n], axis=1)
     votes = _votes(judge, group, rows.gap / scale[judge], n)
     guess = _guess(votes, judges=len(names), groups=len(groups))
+    added, df = _shared_errors(counts, scoring, guess, scale, by_group=by_group)
     arrays = (
         votes
         | guess
         | {
+            ADDED: added,
+            "cluster_df": df,
             "scale": scale,
             "soft_first": rows.first,
             "soft_second": rows.second,
@@ -58,7 +66,12 @@ def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
     dims = {name: ("pattern",) if name.startswith("soft") else ("outcome",) for name in arrays}
     return Data(
         arrays=arrays,
-        dims={**dims, "total": ("strata",), "scale": ("judge",), **dict.fromkeys(guess, ("judge", "group"))},
+        dims={
+            **dims,
+            "total": ("strata",),
+            "scale": ("judge",),
+            **dict.fromkeys([*guess, ADDED, "cluster_df"], ("judge", "group")),
+        },
         coords={
             "judge": names,
             "group": groups,
@@ -101,6 +114,36 @@ def _guess(votes: dict[str, Any], *, judges: int, groups: int) -> dict[str, Any]
     gap, cell = votes["signed_gap"][::2], (votes["judge"] * groups + votes["group"])[::2]
     found = guessed(gap, votes["n"].reshape(-1, 2), cell, judges * groups)
     return {"information": found.information.reshape(judges, groups), "pull": found.pull.reshape(judges, groups)}
+
+
+def _shared_errors(
+    counts: BattleCounts, judges: Any, guess: Mapping[str, Any], scale: Any, *, by_group: bool
+) -> tuple[Any, Any]:
+    """What votes that share prompts, or answers, add to each log β, in variances of independent votes; and its df."""
+    shape = guess["information"].shape
+    added, freedom = np.zeros(shape), np.full(shape, np.inf)
+    log_beta = guess["pull"] / np.where(guess["information"] > 0, guess["information"], 1.0)
+    for j, g in zip(*np.nonzero(guess["information"]), strict=True):
+        battles, *columns = (
+            _voted(rows.of(int(judges[j]) + 1), g if by_group else None) for rows in (counts.battles, *counts.clusters)
+        )
+        if not columns or min(rows.count() for rows in columns) < 2:
+            continue
+        beta = np.exp(log_beta[j, g]) / scale[j]
+
+        def score(rows: BattleClusters, beta: float = beta) -> NDArray[np.float64]:
+            won, lost = rows.votes[:, 0], rows.votes[:, 2]
+            return np.asarray(beta * rows.gap * (won - (won + lost) * expit(beta * rows.gap)))
+
+        _, variance, freedom[j, g] = clustered_variance(battles, columns, score)
+        added[j, g] = max(variance / guess["information"][j, g] - 1, 0.0)
+    return added, freedom
+
+
+def _voted(rows: BattleClusters, group: int | None) -> BattleClusters:
+    """Rows of a judge with a gap and a vote that is no tie, of one group or of all."""
+    there = (rows.votes[:, 0] + rows.votes[:, 2] > 0) & np.isfinite(rows.gap)
+    return rows.keep(there if group is None else there & (rows.group == group))
 
 
 def _units(counts: BattleCounts, rows: Any, judge: Any, names: tuple[str, ...]) -> dict[str, int]:

@@ -133,12 +133,21 @@ class JudgeTemperature(GenerativeModel):
         """β of each judge (and group) in logits a point of score; soft Elo from the cut posterior."""
         return judge_temperature_results.quantities(posterior, data, learning_rate=self.learning_rate)
 
+    def before_data(self, prior: xr.Dataset, data: Data) -> Quantities:
+        """Draws from the prior, which no votes have widened."""
+        return self.quantities(prior, self.replicated(data, {}))
+
+    def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
+        """The same design with other votes, which are independent as the model draws them."""
+        alone = np.zeros_like(data[judge_temperature_data.ADDED])
+        return data.with_arrays({**data.arrays, judge_temperature_data.ADDED: alone, **observed})
+
     def beta(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of β in logits a point of score, dims ``chain, draw, judge, group``."""
         return judge_temperature_results.beta(posterior, data)
 
     def elo(self, posterior: xr.Dataset, data: Data, *, judge: str | None = None, seed: int = 0) -> xr.DataArray:
-        """Draws of the judge's soft Elo of each model from the cut posterior, dims ``chain, draw, system``.
+        """Draws of the judge's soft Elo of each model it graded, from the cut posterior: ``chain, draw, system``.
 
         Parameters
         ----------

@@ -32,8 +32,9 @@ from bayesjudge.estimates.posterior import quantity
 from bayesjudge.maths.bradley_terry import RIDGE, solve_strengths, to_elo
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.elo_results import ELO
+from bayesjudge.models.common.shared_items import adjust
 from bayesjudge.models.common.units import Guess
-from bayesjudge.models.judge_temperature.data import group_units, judge_units
+from bayesjudge.models.judge_temperature.data import ADDED, group_units, judge_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 #: Draws of β, evenly spaced, that strengths are drawn for: a table of estimates needs no more.
 CUT_DRAWS = 1000
+#: Degrees of freedom past which Student's t is the normal distribution.
+_INFINITE = 1e9
 #: Edges of the bins of |gap|, in standard deviations.
 EDGES = (0.0, 0.25, 0.5, 1.0, 1.5, np.inf)
 
@@ -53,8 +56,10 @@ def quantities(posterior: xr.Dataset, data: Data, *, learning_rate: float | None
     thin = posterior.isel(draw=np.unique(np.linspace(0, draws - 1, min(draws, kept)).astype(int)))
     judges, models = (list(map(str, data.coords[name])) for name in ("judge", "system"))
     boards = [elo(thin, data, judge=judge, learning_rate=learning_rate, seed=0) for judge in judges]
-    n = [[data.units[f"{judge} | {model}"] for model in models] for judge in judges]
-    soft = xr.concat(boards, dim="judge").assign_coords(judge=judges, n=(("judge", "system"), n))
+    soft = xr.concat(boards, dim="judge", join="outer").assign_coords(judge=judges)
+    soft = soft.sel(system=[model for model in models if model in soft["system"]])
+    n = [[data.units[f"{judge} | {model}"] for model in soft["system"].to_numpy()] for judge in judges]
+    soft = soft.assign_coords(n=(("judge", "system"), n))
     return {"beta": quantity(beta(posterior, data), n=data.units, headline=True), ELO: quantity(soft)}
 
 
@@ -73,12 +78,29 @@ def beta(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     if "z_group" in sites:
         log_beta = log_beta + group_units(guess, log_beta, omega).effect(sites["z_group"])
     coords = {name: list(data.coords[name]) for name in dims[2:]}
-    found = np.exp(log_beta) / np.asarray(data["scale"])[:, None]
+    found = np.exp(_with_errors(log_beta, data)) / np.asarray(data["scale"])[:, None]
     return xr.DataArray(np.broadcast_to(found, (*found.shape[:3], len(coords["group"]))), coords, dims)
 
 
+def _with_errors(log_beta: Any, data: Data) -> Any:
+    """Draws (chain, draw, judge, group) as they would be had the likelihood known that votes on a prompt are alike.
+
+    Σ becomes Σ + ΣK more KΣ, with K the information of the votes (`shared_items.adjust`).
+    """
+    added = np.asarray(data[ADDED])
+    if not added.any():
+        return log_beta
+    draws = log_beta.reshape(-1, added.size)
+    more = np.diag((np.asarray(data["information"]) * added).reshape(-1))
+    df = np.minimum(np.asarray(data["cluster_df"]).reshape(-1), _INFINITE)
+    return adjust(draws, information=np.zeros_like(more), variance=more, df=df).reshape(log_beta.shape)
+
+
 def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float | None, seed: int) -> xr.DataArray:
-    """Draws of one judge's soft Elo, dims ``chain, draw, system``; groups add up, each at its own β."""
+    """Draws of one judge's soft Elo, dims ``chain, draw, system``; groups add up, each at its own β.
+
+    Of the models that it graded: without a battle a strength is anything, and the mean of all would be too.
+    """
     import xarray as xr
 
     temperatures = beta(posterior, data).sel(judge=judge).to_numpy()
@@ -86,7 +108,7 @@ def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float |
     flat = temperatures.reshape(-1, temperatures.shape[-1])
     code = [str(name) for name in data.coords["judge"]].index(judge)
     tables = [_table(data, code, g, flat[:, g]) for g in range(flat.shape[1])]
-    models = tuple(str(model) for model in data.coords["system"])
+    models = [str(model) for model in data.coords["system"] if data.units[f"{judge} | {model}"]]
     theta = cut_strengths(
         [t for t in tables if t is not None],
         [flat[:, g] for g, t in enumerate(tables) if t is not None],
@@ -97,19 +119,20 @@ def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float |
     return xr.DataArray(
         to_elo(theta).reshape(*shape, len(models)),
         dims=("chain", "draw", "system"),
-        coords={"system": list(models)},
+        coords={"system": models},
         name=ELO,
     )
 
 
 def _table(data: Data, judge: int, group: int, temperatures: Any) -> SoftTable | None:
-    mine = (np.asarray(data["soft_judge"]) == judge) & (np.asarray(data["soft_group"]) == group)
-    mine &= np.asarray(data["soft_n"]) > 0
+    first, second, gap, n = (np.asarray(data[f"soft_{name}"]) for name in ("first", "second", "gap", "n"))
+    own = (np.asarray(data["soft_judge"]) == judge) & (n > 0)
+    mine = own & (np.asarray(data["soft_group"]) == group)
     if not mine.any():
         return None
-    parts = (np.asarray(data[f"soft_{name}"])[mine] for name in ("first", "second", "gap", "n"))
-    log = np.log(temperatures)
-    return SoftTable.tabulate(*parts, low=float(log.min()), high=float(log.max()))
+    graded, log = np.union1d(first[own], second[own]), np.log(temperatures)
+    first, second = (np.searchsorted(graded, side[mine]) for side in (first, second))
+    return SoftTable.tabulate(first, second, gap[mine], n[mine], low=float(log.min()), high=float(log.max()))
 
 
 def _agreement(counts: Any, data: Data) -> dict[str, Any]:

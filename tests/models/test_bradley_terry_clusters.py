@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+import statsmodels.api as sm
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.elo import fit_human
@@ -153,3 +154,42 @@ def test_what_is_well_known() -> None:
         counts = count_battles(Battles.from_frame(few.assign(human=few["human"].mask(few.index < lost, 0.0))))
         assert BradleyTerry().prepare(counts)["well_known"] == known
         assert not BradleyTerry(length_effect=True).prepare(counts)["well_known"]
+
+
+def moody(*, prompts: int = 60, seed: int = 4) -> Battles:
+    """Three models; on some prompts people tie more, and like length more, than on others."""
+    rng = np.random.default_rng(seed)
+    prompt = np.repeat(np.arange(prompts), 30)
+    a = rng.integers(3, size=len(prompt))
+    b = (a + rng.integers(1, 3, size=len(prompt))) % 3
+    length = rng.normal(size=(len(prompt), 2)).round(1)
+    worth = rng.normal(0.3, 1.0, prompts)[prompt]
+    won = rng.random(len(prompt)) < 1 / (1 + np.exp(-worth * (length[:, 0] - length[:, 1])))
+    tied = rng.random(len(prompt)) < rng.beta(1, 2, prompts)[prompt]
+    frame = pd.DataFrame({"model_a": a, "model_b": b, "human": np.where(tied, 0.5, won), "prompt": prompt})
+    return Battles.from_frame(frame.assign(item=np.arange(len(prompt)), style_a=length[:, 0], style_b=length[:, 1]))
+
+
+@pytest.mark.slow
+def test_ties_and_effects_are_widened_by_what_prompts_share() -> None:
+    """Next to a peer's clustered errors: of the share of ties, and of a logistic regression's coefficient."""
+    battles = moody()
+    width = {}
+    for cluster in (None, "none"):
+        counts = count_battles(battles, cluster=cluster, covariates=["style"])
+        made = fit(BradleyTerry(covariates=("style",)), counts, engine="laplace", seed=1).estimates().frame
+        rows = made.set_index("estimand").loc[["tie_rate", "effect"]]
+        width[cluster] = (rows["upper"] - rows["lower"]).to_dict()
+    frame = battles.frame
+    own = [frame[f"model_{side}"].to_numpy()[:, None] == np.array(["1", "2"]) for side in "ab"]
+    x = np.column_stack([own[0].astype(float) - own[1], frame["style_a"] - frame["style_b"]])
+    clusters = {"cov_type": "cluster", "cov_kwds": {"groups": frame["prompt"]}}
+    tied, won = (frame["human"] == 0.5).to_numpy(float), frame["human"].to_numpy()
+    ties = [sm.OLS(tied, np.ones(len(tied))).fit(**how).bse[0] for how in (clusters, {"cov_type": "HC0"})]
+    effect = [
+        sm.GLM(won, x, family=sm.families.Binomial()).fit(**how).bse[-1] for how in (clusters, {"cov_type": "HC0"})
+    ]
+    for name, error in (("tie_rate", ties), ("effect", effect)):
+        found = width[None][name] / width["none"][name]
+        assert found == pytest.approx(error[0] / error[1], rel=0.12), name
+        assert found > 1.5

@@ -8,6 +8,7 @@ from typing import Any
 
 import error_budget
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy.special import expit
@@ -18,7 +19,9 @@ from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Laplace, Nuts, fit
 from bayesjudge.maths.bradley_terry import solve_strengths
+from bayesjudge.model import with_observations
 from bayesjudge.models.judge_temperature import JudgeTemperature
+from bayesjudge.models.judge_temperature.data import ADDED
 from bayesjudge.models.judge_temperature.results import SoftTable, cut_strengths
 from bayesjudge.tables import Battles
 
@@ -180,3 +183,37 @@ def test_what_cannot_be_asked_is_said() -> None:
         JudgeTemperature().prepare(count_battles(voteless))
     with pytest.raises(UsageError, match="learning_rate must be above 0"):
         JudgeTemperature(learning_rate=0)
+
+
+def test_a_model_that_a_judge_did_not_grade_has_no_soft_elo() -> None:
+    """Its strength could be anything, and the mean of all, from which every Elo is counted, too."""
+    frame = _battles(400).frame
+    without = frame[(frame["model_a"] != "m3") & (frame["model_b"] != "m3")]
+    voted = frame[(frame["model_a"] == "m3") | (frame["model_b"] == "m3")].assign(judge=None, gap=np.nan)
+    found = [
+        fit(JudgeTemperature(), count_battles(Battles.from_frame(rows)), engine=Laplace(draws=300), seed=1)
+        for rows in (without, pd.concat([without, voted]))
+    ]
+    one, other = (fitted.estimates().where(estimand="elo").frame for fitted in found)
+    assert "m3" not in set(other["unit"])
+    pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
+
+
+@pytest.mark.slow
+def test_every_vote_by_two_people_who_agree_is_one_vote() -> None:
+    frame = _battles(800).frame.drop(columns="judge").assign(judge="j0", voter="one")
+    again = frame.assign(voter="two")
+    width = {}
+    for cluster in (None, "none"):
+        for name, rows in (("once", frame), ("twice", pd.concat([frame, again]))):
+            counts = count_battles(Battles.from_frame(rows), cluster=cluster)
+            row = fit(JudgeTemperature(), counts, engine=Laplace(draws=1000), seed=1).estimates().frame.iloc[0]
+            width[cluster, name] = row["upper"] - row["lower"]
+    assert width[None, "twice"] == pytest.approx(width[None, "once"], rel=0.06)
+    assert width["none", "twice"] == pytest.approx(width["none", "once"] / np.sqrt(2), rel=0.06)
+
+
+def test_replicated_votes_share_nothing(counts: BattleCounts) -> None:
+    model, data = JudgeTemperature(), JudgeTemperature().prepare(counts)
+    widened = data.with_arrays({**data.arrays, ADDED: np.ones_like(data[ADDED])})
+    assert not with_observations(model, widened, {"n": data["n"]})[ADDED].any()

@@ -17,6 +17,7 @@ import pandas as pd
 from bayesjudge.counts.arrays import Floats, Ints, Rows
 from bayesjudge.counts.battles.cells import BattleCells
 from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
+from bayesjudge.counts.battles.covariates import covariate_keys
 from bayesjudge.counts.memory import IbisTable, cached, fetch
 from bayesjudge.counts.rows import code_in, coded
 from bayesjudge.maths.battle_sums import BattleSums
@@ -42,6 +43,7 @@ class BattleClusters(Rows):
         and for people.
     longer: 1 the first model's answer is longer, 0 the second's, .5 neither, NaN unknown.
     gap: The judge's mean gap, NaN for people and without scores.
+    covariates: Differences of whatever `count_battles` was asked for (R, K), NaN where unknown.
     votes: People's votes on a battle that the judge saw, for the first model, neither, the second; zeros for people,
         whose votes are rows of their own.
     n: Battles of the row in one cluster of the kind.
@@ -61,9 +63,21 @@ class BattleClusters(Rows):
     shown: Floats
     longer: Floats
     gap: Floats
+    covariates: Floats
     votes: Ints
     n: Ints
     times: Ints
+
+    @property
+    def order(self) -> Floats:
+        """1 where a judge saw the first model's answer first, −1 where second, 0 in both orders or unknown."""
+        first, second = np.isfinite(self.shown).astype(float).T
+        return np.asarray(first - second)
+
+    @property
+    def side_longer(self) -> Floats:
+        """1 where the first model's answer is longer, −1 the second's, 0 neither or unknown."""
+        return np.nan_to_num(2 * self.longer - 1)
 
     def of(self, rater: int) -> BattleClusters:
         """One rater's rows."""
@@ -163,9 +177,10 @@ ITEM_KEY = "cluster_item"
 
 
 def _by_column(cells: BattleCells, name: str, key: str) -> BattleClusters:
-    rows = _rows(cells, key)
-    rows = rows.group_by([*_ROW, "cluster"]).aggregate(n=rows.count())
-    frame = fetch(_distinct_kinds(rows)).sort_values(["kind", *_ROW], ignore_index=True)
+    x = covariate_keys(cells.covariates)
+    rows = _rows(cells, key, x)
+    rows = rows.group_by([*_ROW, *x, "cluster"]).aggregate(n=rows.count())
+    frame = fetch(_distinct_kinds(rows, x)).sort_values(["kind", *_ROW, *x], ignore_index=True)
     cluster, _ = pd.factorize(frame["kind"])
     times = frame.drop_duplicates("kind")["times"].to_numpy(np.int64)
     codes = {name: frame[name].to_numpy(np.int64) for name in ("rater", "first", "second", "n")}
@@ -179,12 +194,13 @@ def _by_column(cells: BattleCells, name: str, key: str) -> BattleClusters:
         shown=sides[:, 1:3],
         longer=sides[:, 3],
         gap=frame["gap"].to_numpy(np.float64),
+        covariates=frame[list(x)].to_numpy(np.float64),
         votes=frame[_VOTES].to_numpy(np.int64),
         times=times,
     )
 
 
-def _rows(cells: BattleCells, key: str) -> IbisTable:
+def _rows(cells: BattleCells, key: str, x: tuple[str, ...]) -> IbisTable:
     """One row for each vote and each judge's view, labels as sides +1, 0, −1."""
     import ibis
 
@@ -193,6 +209,7 @@ def _rows(cells: BattleCells, key: str) -> IbisTable:
         "first",
         "second",
         "group",
+        *x,
         rater=ibis.literal(PEOPLE).cast("int64"),
         label=2 * cast.human - 1,
         shown_first=none,
@@ -201,11 +218,11 @@ def _rows(cells: BattleCells, key: str) -> IbisTable:
         gap=none,
         **dict.fromkeys(_VOTES, zero),
         cluster=cast[key],
-    ).select(*_ROW, "cluster")
-    return people.union(_views(cells, key)) if cells.judges else people
+    ).select(*_ROW, *x, "cluster")
+    return people.union(_views(cells, key, x)) if cells.judges else people
 
 
-def _views(cells: BattleCells, key: str) -> IbisTable:
+def _views(cells: BattleCells, key: str, x: tuple[str, ...]) -> IbisTable:
     battle = ["item", "first", "second"]
     views = cells.judged.mutate(rater=code_in(cells.judged.judge, cells.judges) + 1)
     views = views.left_join(cells.judged_votes.select(*battle, *_VOTES), battle)
@@ -216,21 +233,22 @@ def _views(cells: BattleCells, key: str) -> IbisTable:
         "second",
         "group",
         "gap",
+        *x,
         rater=views.rater.cast("int64"),
         **sides,
         **votes,
         longer=views.length.sign().cast("float64"),
         cluster=views[key],
-    ).select(*_ROW, "cluster")
+    ).select(*_ROW, *x, "cluster")
 
 
-def _distinct_kinds(rows: IbisTable) -> IbisTable:
+def _distinct_kinds(rows: IbisTable, x: tuple[str, ...]) -> IbisTable:
     """Rows of one cluster of each kind, with its description and how often it occurs."""
     import ibis
 
-    alike = ibis.dense_rank().over(ibis.window(order_by=[*_ROW, "n"])).cast("string")
+    alike = ibis.dense_rank().over(ibis.window(order_by=[*_ROW, *x, "n"])).cast("string")
     described = cached(rows.mutate(alike=alike))
     # Sorted after they are collected: Spark does not order what it aggregates.
     whole = described.group_by("cluster").aggregate(kind=described.alike.collect().sort().join(","))
     kinds = whole.group_by("kind").aggregate(times=whole.count(), cluster=whole.cluster.min())
-    return described.inner_join(kinds, "cluster").select(*_ROW, "n", "kind", "times")
+    return described.inner_join(kinds, "cluster").select(*_ROW, *x, "n", "kind", "times")
