@@ -297,28 +297,41 @@ _FILE = "\0file"
 
 
 def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], number: str) -> UsageError | None:
-    """Files none of which has an item twice, and nothing that names whose or which they are."""
-    named = "judge" in rows and rows["judge"].notna().any()
-    if _FILE not in rows or named or pd.DataFrame({"group": group, "file": rows[_FILE]}).duplicated().any():
+    """Files in none of which a judge judges an item twice, and nothing that names which they are."""
+    if _FILE not in rows or pd.DataFrame({"group": group, "file": rows[_FILE]}).duplicated().any():
         return None
     files = [File(name=part.name) for part in parts]
-    name, of = ("{file}", "stem") if len({file.stem for file in files}) == len(parts) else ("{folder}", "folder")
+    labels = {"{file}": [file.stem for file in files], "{folder}": [file.folder for file in files]}
     item = parts[0].read_as.get("item", "item")
-    options = [f"--set {shlex.quote(f'{ours}={name}')}" for ours in (number, "judge")]
-    others = f"--set {shlex.quote(f'{item}={name} {{{item}}}')}"
-    if any(is_human(getattr(file, of)) for file in files):
+    apart = [
+        name
+        for name, of in labels.items()
+        if not pd.DataFrame({"group": group, "of": np.array(of)[rows[_FILE]]}).duplicated().any()
+    ]
+    # Where neither does alone, each folder is one judge's or one run, and has a file for each kind of item.
+    name, inner = (apart[0], apart[0]) if apart else ("{folder}", "{file}")
+    others = f"--set {shlex.quote(f'{item}={inner} {{{item}}}')}"
+    named = "judge" in rows and rows["judge"].notna().any()
+    ours = (number,) if named else (number, "judge")
+    options = [f"--set {shlex.quote(f'{one}={name}')}{'' if apart else f' {others}'}" for one in ours]
+    if not named and any(map(is_human, labels[name])):
         text = (
             f"no file has an item twice and no column names a judge: {options[1]} makes what is called human people's"
         )
         return UsageError(text, lacks=f"a judge for each of {len(parts)} files", options=options[1:])
+    each = "file" if apart else "folder"
+    whose = "" if named else f"Where each {each} is another judge's: {options[1]}, or --column judge=THAT; "
     text = (
-        f"no file has an item twice, and no column names a judge or a {number}: rows of the {len(parts)} files count "
-        f"as repetitions by one judge. Where each file is another judge's: {options[1]}, or --column judge=THAT; "
-        f"where one judge judged again: {options[0]}; where they have other items: {others}"
+        f"no file has an item{' of one judge' if named else ''} twice, and no column names a "
+        f"{number if named else f'judge or a {number}'}: rows of the {len(parts)} files count as repetitions by one "
+        f"judge. {whose}{'where' if whose else 'Where'} one judge judged again: {options[0]}"
+        f"{f'; where they have other items: {others}' if apart else ''}"
     )
     # Without a repetition there is no reliability.
-    options += [] if number == "trial" else [others]
-    return UsageError(text, lacks=f"a judge or a {number} for each of {len(parts)} files", options=options)
+    options += [others] if apart and number != "trial" else []
+    return UsageError(
+        text, lacks=f"a {number if named else f'judge or a {number}'} for each of {len(parts)} files", options=options
+    )
 
 
 def _by_column(

@@ -164,6 +164,43 @@ def test_repetitions_in_different_files_need_a_judge_or_a_number(tmp_path: Path)
     assert run_inspect(source, "--set", "trial={folder}")["reliability"]["possible"]
 
 
+@pytest.mark.parametrize("judge", ["{folder}", "{judge}"])
+def test_a_judges_files_of_several_tasks_are_doubtful_repetitions(judge: str, tmp_path: Path) -> None:
+    """Each task numbers its items from 1: of 137 battles of each of three judges 40 were left, runs of one another."""
+    for name in ("heron", "lynx"):
+        (tmp_path / name).mkdir()
+        for task, verdicts in {"chat": "aab", "code": "bba"}.items():
+            rows = pd.DataFrame({"id": [1, 2, 3], "model_a": "x", "model_b": "y", "verdict": [*verdicts]})
+            rows.assign(judge=name).drop(columns=[] if "judge" in judge else ["judge"]).to_csv(
+                tmp_path / name / f"{task}.csv", index=False
+            )
+    source = str(tmp_path)
+    named = [] if "judge" in judge else ["--set", f"judge={judge}"]
+    found = run_inspect(source, *named)["elo"]
+    assert found["lacks"] == ["a run for each of 4 files"]
+    typed = " ".join(["bayesjudge elo", source, *map(shlex.quote, named)])
+    assert found["commands"] == [f"{typed} --set 'run={{file}}'", f"{typed} --set 'id={{file}} {{id}}'"]
+    put = dict(one.split("=", 1) for one in named[1:])
+    battles = read_battles(source, put=put)
+    assert "no file has an item of one judge twice, and no column names a run" in battles.warnings[0]
+    apart = read_battles(source, put={**put, "id": "{file} {id}"})
+    assert (apart.frame["item"].nunique(), apart.warnings) == (6, ())
+
+
+def test_folders_of_files_that_share_names_and_items(tmp_path: Path) -> None:
+    """Neither the file's name nor the folder's tells rows apart: what was offered first was refused."""
+    for name in ("heron", "lynx"):
+        (tmp_path / name).mkdir()
+        for task in ("chat", "code"):
+            rows = pd.DataFrame({"id": [1, 2, 3], "model_a": "x", "model_b": "y", "verdict": [*"aab"]})
+            rows.to_csv(tmp_path / name / f"{task}.csv", index=False)
+    found = run_inspect(str(tmp_path))["elo"]
+    assert found["lacks"] == ["a judge or a run for each of 4 files"]
+    ways = [f"--set '{name}={{folder}}' --set 'id={{file}} {{id}}'" for name in ("run", "judge")]
+    assert found["commands"] == [f"bayesjudge elo {tmp_path} {way}" for way in ways]
+    assert run_inspect(str(tmp_path), "--set", "judge={folder}", "--set", "id={file} {id}")["elo"]["possible"]
+
+
 def by_language(folder: Path, **columns: list[str]) -> str:
     """Two models' answers to three items in each of two languages, under the same names; columns by language."""
     rows = pd.DataFrame({"item_id": [1, 2, 3] * 2, "model": [*"xxxyyy"]})
