@@ -121,13 +121,15 @@ def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unkno
         half = 0.5 * (margin + sign * shift)
         size = jnp.where(half < 0, -half, half)
         norm = jnp.logaddexp(size + jnp.log1p(jnp.exp(-2 * size)), tie)
-        return jnp.stack([half - norm, -half - norm, tie - norm])
+        return jnp.stack([half - norm, -half - norm, -norm])
 
-    if not any_unknown:
-        return given(order)
-    shown_first = jnp.ones_like(order)
-    either = jnp.logaddexp(given(shown_first), given(-shown_first)) - jnp.log(2.0)
-    return jnp.where(order == 0, either, given(order))
+    log_p = given(order)
+    if any_unknown:
+        shown_first = jnp.ones_like(order)
+        either = jnp.logaddexp(given(shown_first), given(-shown_first)) - jnp.log(2.0)
+        log_p = jnp.where(order == 0, either, log_p)
+    # Last, as no sum of logarithms has a gradient where all are −∞, which ``tie`` is where nothing tied.
+    return jnp.stack([log_p[0], log_p[1], log_p[2] + tie])
 
 
 def jax_gap(margin: Any, shift: Any, tie: Any, order: Any) -> tuple[Any, Any]:
@@ -151,12 +153,13 @@ def pytensor_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any) -> Any:
 
     def given(sign: Any) -> Any:
         half = np.float64(0.5) * (margin + sign * shift)
-        parts = pt.stack([half, -half, tie], axis=-1)
-        return parts - pt.logsumexp(parts, axis=-1, keepdims=True)
+        norm = pt.logsumexp(pt.stack([half, -half, tie], axis=-1), axis=-1)
+        return pt.stack([half - norm, -half - norm, -norm], axis=-1)
 
     one = np.ones(len(order))
     either = pt.logaddexp(given(one), given(-one)) - np.log(2.0)
-    return pt.switch((order == 0)[:, None], either, given(order.astype(float)))
+    log_p = pt.switch((order == 0)[:, None], either, given(order.astype(float)))
+    return pt.stack([log_p[:, 0], log_p[:, 1], log_p[:, 2] + tie], axis=-1)
 
 
 def pytensor_log_prob(counts: Any, log_p: Any, rho: Any) -> Any:

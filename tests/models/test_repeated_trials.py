@@ -12,7 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+import pytensor
+import pytensor.tensor as pt
 import pytest
+from pytensor.compile.mode import Mode
 from scipy import stats
 
 from bayesjudge.datasets.trials import SimulatedTrials, simulate_trials
@@ -27,7 +30,12 @@ from bayesjudge.models.common.units import Guess, estimated_location
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.models.repeated_trials import likelihood as repeated_trials_density
 from bayesjudge.models.repeated_trials.likelihood import Bent
-from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes
+from bayesjudge.models.repeated_trials.outcomes import (
+    TrialOutcomes,
+    jax_log_outcomes,
+    pytensor_log_outcomes,
+    pytensor_log_prob,
+)
 from bayesjudge.models.repeated_trials.results import LAYERS, layer_shares
 from bayesjudge.models.repeated_trials.verdict_draws import item_weights, verdict_draws
 from bayesjudge.simulation import Calibration, sbc
@@ -50,6 +58,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "one answer each": {"orders": "missing", "single": True},
     "nothing tied": {"tie": -50.0, "prompts": PROMPTS, "trials": 2},
     "one order, nothing tied": {"tie": -50.0, "orders": "ab", **ONE},
+    "order missing, nothing tied": {"tie": -50.0, "orders": "missing", "trials": 4},
 }
 
 
@@ -100,6 +109,26 @@ def _posterior(data: Data) -> Any:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_same_density_in_both_languages(name: str, same_density: Callable[..., None]) -> None:
     same_density(MODEL, MODEL.prepare(_log(**DESIGNS[name]).trials), points=20)
+
+
+def test_the_density_has_a_gradient_where_nothing_tied() -> None:
+    """Without orders and ties every gradient was NaN, in PyMC with orders too: of a sum of two probabilities of 0."""
+    eta, order, none = np.array([0.3, -2.0, 1.0]), np.array([1, -1, 0]), np.full(3, -np.inf)
+    n = jnp.array([[2, 3, 0], [0, 4, 0], [5, 1, 0]])
+
+    def log_prob(margin: Any) -> Any:
+        log_p = jax_log_outcomes(margin, 0.5, none, order, any_unknown=True)
+        return TrialOutcomes(log_p, jnp.full(3, 0.2), n.sum(1), most=6).log_prob(n)
+
+    slopes = (log_prob(eta + 1e-6) - log_prob(eta - 1e-6)) / 2e-6
+    np.testing.assert_allclose(jax.grad(lambda x: log_prob(x).sum())(eta), slopes, rtol=1e-6)
+    with pytensor.config.change_flags(traceback__limit=0):
+        margin = pt.vector("margin")
+        log_p = pytensor_log_outcomes(margin, np.full(3, 0.5), none, order)
+        theirs = pt.grad(pytensor_log_prob(np.asarray(n), log_p, pt.as_tensor(np.full(3, 0.2))).sum(), margin)
+        np.testing.assert_allclose(
+            theirs.eval({margin: eta}, mode=Mode(linker="py", optimizer=None)), slopes, rtol=1e-6
+        )
 
 
 @pytest.mark.parametrize(("tie", "some"), [(-50.0, False), (0.0, True)])
