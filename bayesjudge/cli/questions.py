@@ -100,8 +100,8 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
 
 def as_typed(answer: Comparison, question: str, known: Sequence[Stated], given: Mapping[str, Any]) -> Comparison:
     """The answer as who typed the command reads it: options by their flags, and the command among its settings."""
-    # What a flag is given already, a column's name or a value, is typed as it is.
-    flags = {rf"(?<![\[,])(?<!--column )(?<!--set )\b{one.name}= ?": f"{_flag(one)} " for one in known}
+    # What a flag is given already, a column's name or a value, is typed as it is, and so is what Python alone takes.
+    flags = {rf"(?<![\[,:])(?<!--column )(?<!--set )\b{one.name}= ?(?!\{{)": f"{_flag(one)} " for one in known}
 
     @cache  # most rows have one of few notes
     def typed(text: str) -> str:

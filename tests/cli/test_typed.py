@@ -26,6 +26,8 @@ SAID = {
     ),
     "redraws=3 and model=x": "redraws=3 and model=x",
     "`--column order=place` and order='ab'": "`--column order=place` and --order ab",
+    "--wide shown:order=COLUMN": "--wide shown:order=COLUMN",
+    "(columns={'verdict': 'says'} or --column verdict=says)": "(columns={'verdict': 'says'} or --column verdict=says)",
 }
 
 
