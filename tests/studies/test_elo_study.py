@@ -138,6 +138,24 @@ def test_a_judge_who_prefers_a_column_is_told_when_the_order_is_not_known() -> N
 
 
 @pytest.mark.slow
+def test_letters_of_places_taken_for_models_are_asked_about(tmp_path: Path) -> None:
+    """A judge of 160 real pairs preferred x with probability .91, where with letters as places y led."""
+    said_in = [("tie", "tie"), ("A", "B"), ("A", "B"), ("B", "A")]
+    rows = [(f"q{k}", *cell) for k in range(40) for cell in zip(("ab", "ba"), said_in[k % 4], strict=True)]
+    frame = pd.DataFrame(rows, columns=["item", "order", "says"]).assign(model_a="x", model_b="y", judge="heron")
+    frame.to_csv(tmp_path / "log.csv", index=False)
+
+    def said(**reading: Any) -> list[str]:
+        warnings = bj.elo(bj.read_battles(tmp_path / "log.csv", **reading), engine="laplace", **CHEAP).warnings
+        return [text for text in warnings if "turn with the order" in text]
+
+    (told,) = said(columns={"verdict": "says"})
+    assert told.startswith("judge heron: verdicts turn with the order on 30 of 30 battles judged in both orders")
+    assert "--wide shown:order=COLUMN in place of --column verdict=COLUMN" in told
+    assert said(wide="shown:order=says") == []
+
+
+@pytest.mark.slow
 def test_people_who_prefer_a_place_are_said_where_models_were_not_equally_often_there() -> None:
     rng = np.random.default_rng(5)
     models = np.array([*"abcd"])

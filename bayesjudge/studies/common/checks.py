@@ -136,6 +136,32 @@ def independence_warnings(fits: Iterable[Fit], clusters: Iterable[str]) -> list[
     return [text]
 
 
+#: Share of what was judged in both orders whose verdicts turn with the order, and the fewest. Tossing a coin turns
+#: half; nine LLM judges of MT-bench and DevBench turned .09 to .49, letters of places (three judges) .66 to 1.
+TURNED, FEWEST_TURNED = 0.6, 20
+
+
+def turned_warnings(judge: str, turned: int, judged: int, *, what: str, ours: str) -> list[str]:
+    """Whether verdicts turn with the order on most, as letters of places do when taken for answers'.
+
+    what: What was judged in both orders, and did not tie in both.
+    ours: Our name of the column of verdicts.
+
+    Examples
+    --------
+    >>> turned_warnings("x", 9, 30, what="items", ours="outcome")
+    []
+    """
+    if judged < FEWEST_TURNED or turned <= TURNED * judged:
+        return []
+    text = (
+        f"{judge}: verdicts turn with the order on {turned} of {judged} {what} judged in both orders. If letters are "
+        f"of places (A is what was shown first), they were taken for answers': type --wide shown:order=COLUMN in place "
+        f"of --column {ours}=COLUMN, or shown in place of verdict in --wide verdict:order=ONE,TWO"
+    )
+    return [text]
+
+
 def effect_warnings(manifest: Mapping[str, Any], *, whose: str = "", of: str = "answers") -> list[str]:
     """What formulas of a fit took gaps in their columns for, and columns of too many categories.
 

@@ -15,7 +15,7 @@ from bayesjudge.inference import Fit
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import GenerativeModel
 from bayesjudge.models.judge_elo import JudgeElo
-from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
+from bayesjudge.studies.common.checks import check_warnings, fallback_warnings, turned_warnings
 from bayesjudge.studies.elo.fits import UNPOOLED, learned_from_few, voted
 from bayesjudge.tables import Battles
 
@@ -45,6 +45,7 @@ def elo_warnings(
         *_without_votes(counts),
         *_penalised(estimates),
         *place_warnings(counts),
+        *_turned(counts),
         *_few_models(counts, fits),
         *_few_pairs(fits),
         *_drawn_together(estimates),
@@ -106,6 +107,16 @@ def place_warnings(counts: BattleCounts) -> list[str]:
         "model 'bradley_terry[human,order]' next to 'default'"
     )
     return [text]
+
+
+def _turned(counts: BattleCounts) -> list[str]:
+    """Judges whose verdicts turn with the order on most battles."""
+    found: list[str] = []
+    for judge, labels in zip(counts.judges, counts.swaps.labels, strict=True):
+        # A tie in both orders says nothing of whose letters they are.
+        turned, judged = int(labels[0, 2] + labels[2, 0]), int(labels.sum() - labels[1, 1])
+        found += turned_warnings(f"judge {judge}", turned, judged, what="battles", ours="verdict")
+    return found
 
 
 def _penalised(estimates: Estimates) -> list[str]:

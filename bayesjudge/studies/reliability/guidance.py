@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bayesjudge.report.comparison import ChecklistItem
-from bayesjudge.studies.common.checks import check_warnings, effect_warnings, fallback_warnings
+from bayesjudge.studies.common.checks import check_warnings, effect_warnings, fallback_warnings, turned_warnings
 from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
 from bayesjudge.studies.reliability.tables import Chosen
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 #: Flip rate above which the paper calls an item uncertain (section 6.4).
 HIGH_FLIP = 0.20
-#: Share of the items judged in both orders whose verdicts turn with the order, and the fewest items. Tossing a coin
-#: turns half; nine LLM judges of MT-bench and DevBench turned .09 to .49, letters of places (three judges) .66 to 1.
-TURNED, FEWEST_TURNED = 0.6, 20
 #: Trials of the paper's minimum and standard tiers.
 MINIMUM, STANDARD = 10, 20
 
@@ -51,16 +48,10 @@ def _turned(pair: Compared) -> list[str]:
         return []
     items = pair.baseline.items
     both = items[items["position_effect"].notna() & (items["first"] + items["second"] > 0)]
-    found = []
+    found: list[str] = []
     for judge, effects in both.groupby("judge", sort=False)["position_effect"]:
         turned = int((effects.abs() > 0.5).sum())
-        if len(effects) >= FEWEST_TURNED and turned > TURNED * len(effects):
-            found.append(
-                f"{judge}: verdicts turn with the order on {turned} of {len(effects)} items judged in both orders. If "
-                "letters are of places (A is what was shown first), they were taken for responses': type "
-                "--wide shown:order=COLUMN in place of --column outcome=COLUMN, or shown in place of verdict in "
-                "--wide verdict:order=ONE,TWO"
-            )
+        found += turned_warnings(str(judge), turned, len(effects), what="items", ours="outcome")
     return found
 
 
