@@ -43,7 +43,8 @@ _JUDGEMENTS = re.compile(
 )
 _MEASURES = re.compile(
     r"(n|num|number|would)_.*|(.*_)?(tokens?|cached?|latency|costs?|runtime|duration)(_.*)?|(.*_)?(counts?|len|length|"
-    r"words|chars|usd|price|ms|secs?|seconds|times?|timestamp|date|year|ids?|uuid|idx|index|seed|used|applied)_?"
+    r"words|chars|usd|price|ms|secs?|seconds|times?|timestamp|date|year|ids?|uuid|idx|index|seed|used|applied|"
+    r"order(ing)?|position|slot|swap(ped)?|flip(ped)?|reversed?)_?"
 )
 
 
@@ -143,11 +144,11 @@ def is_judgement(name: str) -> bool:
 
 
 def is_measure(name: str) -> bool:
-    """Whether a column's name speaks of time, length, cost, counts, names of rows or what was done.
+    """Whether a column's name speaks of time, length, cost, counts, names of rows, orders or what was done.
 
     Examples
     --------
-    >>> is_measure("Latency (ms)"), is_measure("cache_hit"), is_measure("n_steps"), is_measure("quality")
+    >>> is_measure("Latency (ms)"), is_measure("cache_hit"), is_measure("is_swapped"), is_measure("quality")
     (True, True, True, False)
     """
     return _MEASURES.fullmatch(folded(name)) is not None

@@ -417,6 +417,8 @@ def test_the_one_column_that_may_hold_verdicts_is_offered(frame: dict[str, Any],
 def test_figures_of_the_run_and_one_column_of_labels_are_no_verdicts() -> None:
     frame = pd.DataFrame({"item": [1, 2], "model": "m", "cache_hit": [0, 1], "latency_ms": [7, 8], "cost_usd": [1, 2]})
     frame = frame.assign(third_reviewer_used=[True, False], blinding_substitution_count=[0, 1], tokens_in=[3, 4])
+    # In which order answers were shown.
+    frame = frame.assign(ordering=[0, 1], was_swapped=[True, False])
     labelled = frame.assign(sent_label=["yes", "no"])
     for log, said in ((frame, "no such column"), (labelled, "'sent_label' may be people's labels")):
         with pytest.raises(InputError, match=said) as raised:
