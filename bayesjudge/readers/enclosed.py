@@ -202,7 +202,9 @@ def _are_records(value: Any) -> bool:
 
 
 def _means_something(names: Iterable[str]) -> bool:
-    return any(map(means_known, names))
+    """Whether some are known, or counts of outcomes."""
+    names = list(names)
+    return any(map(means_known, names)) or set(names).issuperset(("n_a", "n_b"))
 
 
 def _words(record: Record, prefix: str = "") -> Record:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers import read_battles, read_verdicts
+from bayesjudge.readers import read_battles, read_repeats, read_verdicts
 from bayesjudge.readers.enclosed import enclosed_rows
 
 LOG = pd.DataFrame(
@@ -74,6 +74,16 @@ def test_rows_under_their_keys_with_what_holds_for_all_of_them(
     found = read(tmp_path, content)
     assert found[["item", "model", "verdict"]].to_numpy().tolist() == rows
     assert set(found["judge"]) == {content.get("judge", "judge")}
+
+
+def test_rows_of_counts_are_the_table(tmp_path: Path) -> None:
+    """11,700 rows of counts, with the model's name beside them, were one record without a column of outcomes."""
+    rows = [{"task_a": "t", "task_b": f"u{k}", "n_a": 6 - k, "n_b": k} for k in range(3)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"model": "m", "baseline_prompt": "Be brief.", "results": rows}), encoding="utf-8")
+    trials, _ = read_repeats(path, put={"item": "{task_a} {task_b}"})
+    assert trials is not None
+    assert (trials.frame["item"].nunique(), len(trials)) == (3, 18)
 
 
 def test_rows_under_their_keys_may_have_names_of_their_own(tmp_path: Path) -> None:
