@@ -18,6 +18,9 @@ import twins
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.at_points import slopes
+from bayesjudge.inference.programs.density import density
 from bayesjudge.model import find_model
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.judge_panel import JudgePanel
@@ -97,3 +100,5 @@ def test_every_model_at_a_thousand_points_and_at_the_edges(name: str) -> None:
         theirs = twins.pymc_log_densities(model, data, points, jacobian=jacobian)
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
     assert np.ptp(with_jacobian - without) > 1
+    slope = slopes(density(model, data).potential, accelerator.to_device(data.arrays))
+    assert np.isfinite(slope(points[None])[1]).all()  # a density without a gradient has no fit
