@@ -43,7 +43,7 @@ from bayesjudge.readers.single import (
 )
 from bayesjudge.readers.wide import looks_wide, may_be_labels, says_yes_and_no
 from bayesjudge.tables import Verdicts
-from bayesjudge.tables.coding import code_binary
+from bayesjudge.tables.coding import UNKNOWN, code_binary
 from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.verdict_rows import NAMES
 
@@ -104,10 +104,10 @@ def read_verdicts(
     gold, grades = _read_gold(labels, columns, reading)
     items = read_items(reading.items, columns, aliases=ITEM_ALIASES, names=NAMES)
     warnings = () if gold is None else gold.notes
-    # What is said of labels is about the second file's columns, where it has them.
-    elsewhere = gold is not None and label_columns(gold.came_with, "the labels file", reading)
-    mine = replace(reading, label=None) if elsewhere else reading
     parts = read_parts(source, reading, taken=columns)
+    # What is said of labels is about the second file's columns, where it has them, and about labels here of that name.
+    elsewhere = gold is not None and label_columns(gold.came_with, "the labels file", reading)
+    mine = replace(reading, label=None) if elsewhere and not _holds_labels_too(parts, columns, reading) else reading
     apart = people_in_lists(parts, mine, columns or {}) if gold is None else (parts, mine, columns, ())
     parts, mine, columns, said = apart
     warnings += said + values_said(parts, mine, columns, options=("verdict", "label"))
@@ -293,6 +293,9 @@ def _read_labels(
             ]
         )
     theirs = mapping.get("label", "label")
+    # Values of another column, the log's, are not of labels that are 0 and 1 already.
+    if not people and reading.label_criterion[0] not in {"label", theirs} and "label" in named:
+        reading = reading if (code_binary(named["label"]) == UNKNOWN).any() else replace(reading, label=None)
     named, lost = only_decisions(named, reading, {"label": theirs})
     cells, of_people = only_decisions(cells, reading, {name: name for name in people})
     # Grades with a threshold or values of their own are not for the judge's.
@@ -324,6 +327,15 @@ def _of_the_same_rows(
     rows = [(part.name, part.frame) for part in parts]
     found, notes = keep_alike(rows, reading.where, lambda column: means_any([column], [*names]))
     return [with_rows(part, frame) for part, frame in zip(parts, found, strict=True)], notes
+
+
+def _holds_labels_too(parts: Sequence[Part], columns: Mapping[str, str] | None, reading: Reading) -> bool:
+    """Whether a plain log has the column of labels that a second file has, too, and not for the judge's verdicts."""
+    column = reading.label_criterion[0] or ""
+    judged = {reading.criterion[0], *(theirs for ours, theirs in (columns or {}).items() if ours != "label")}
+    names = ["verdict", *VERDICT_ALIASES["verdict"][0], *VERDICT_ALIASES["verdict"][1]]
+    there = any(part.tool is None and column in part.frame for part in parts)
+    return there and column not in judged and not means_any([column], names)
 
 
 def _together(people: pd.DataFrame) -> dict[str, Any]:

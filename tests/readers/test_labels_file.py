@@ -58,3 +58,31 @@ def test_no_labels_are_left_out_by_what_is_said_or_means_something_else(
     table = read_verdicts(log, labels=gold, where=where)
     assert table.frame["label"].tolist() == [1, 0]
     assert not any("--where" in said for said in table.warnings)
+
+
+@pytest.mark.parametrize(
+    ("option", "own", "theirs"), [("grade>=75", [80, 10], 90), ("grade=ok", ["ok", "bad"], "ok"), ("grade", [1, 0], 1)]
+)
+def test_labels_of_both_files_are_read_where_both_have_the_column(
+    option: str, own: list[object], theirs: object
+) -> None:
+    """Those of the log were left out without a word."""
+    log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "verdict": [1, 0, 1], "grade": [*own, None]})
+    gold = pd.DataFrame({"item": [3], "model": "m", "grade": [theirs]})
+    assert read_verdicts(log, labels=gold, label=option).frame["label"].tolist() == [1, 0, 1]
+
+
+def test_a_judges_column_is_none_of_labels_where_the_second_file_has_it_for_them() -> None:
+    log = pd.DataFrame({"item": [1, 2], "model": "m", "score": [1, 5]})
+    table = read_verdicts(log, labels=log.assign(score=[5, 1]), threshold=3, label="score>=2")
+    assert table.frame[["verdict", "label"]].to_numpy().tolist() == [[0, 1], [1, 0]]
+
+
+def test_values_of_the_logs_column_are_none_of_a_second_files_zeros_and_ones() -> None:
+    """Each 1 was read as no, as it is none of the values that mean yes in the log."""
+    log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "verdict": [1, 0, 1], "grade": ["A", "C", None]})
+    gold = pd.DataFrame({"item": [3], "model": "m", "label": [1]})
+    assert read_verdicts(log, labels=gold, label="grade=A,B").frame["label"].tolist() == [1, 0, 1]
+    # Of letters they are, whatever the column is called there.
+    lettered = read_verdicts(log, labels=gold.assign(label="B"), label="grade=A,B")
+    assert lettered.frame["label"].tolist() == [1, 0, 1]
