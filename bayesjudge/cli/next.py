@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from xml.sax.saxutils import quoteattr
 
 import typer
 
@@ -20,7 +21,7 @@ from bayesjudge.text import json_visible, visible
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesjudge.readers.reading import Choices
+    from bayesjudge.readers.reading import Choices, Reading
     from bayesjudge.tables import Verdicts
 
 
@@ -40,7 +41,7 @@ ANSWERS = ("answer_text", "answer", "response", "output", "completion", "actual_
 #: What a Label Studio project must show for its export to be read.
 LABELLING = (
     '<View><Text name="q" value="$question"/><Text name="a" value="$answer"/><Choices name="label" toName="a">'
-    '<Choice value="correct"/><Choice value="incorrect"/></Choices></View>'
+    "{choices}</Choices></View>"
 )
 
 
@@ -76,6 +77,7 @@ def label_answers(
         from bayesjudge.files import write_text
         from bayesjudge.readers import read_verdicts
         from bayesjudge.readers.asking import typed_gold, typed_options
+        from bayesjudge.readers.reading import Reading
 
         require_choice("as", kind, _WRITERS)
         if unsure and kind != "csv":
@@ -91,9 +93,8 @@ def label_answers(
             say(f"{file} holds no texts of answers: the file names items and models only")
         write_text(out, _WRITERS[kind](sheet))
         typer.echo(visible(f"{sheet['item'].nunique()} items, {len(sheet)} answers to label: {out}"))
-        typer.echo(
-            visible(_then(kind, f"{shlex.quote(file)}{typed_options(columns, said)}{typed_gold(gold or ())}", out))
-        )
+        again = f"bayesjudge accuracy {shlex.quote(file)}{typed_options(columns, said)}{typed_gold(gold or ())}"
+        typer.echo(visible(_then(kind, again, out, Reading(label=label))))
 
 
 @next_.command("reliability", cls=Command)
@@ -197,15 +198,25 @@ _WRITERS: Mapping[str, Callable[[pd.DataFrame], str]] = {
 }
 
 
-def _then(kind: str, file: str, out: Path) -> str:
-    """What to do with the file."""
+def _then(kind: str, again: str, out: Path, reading: Reading) -> str:
+    """What to do with the file, and the command that reads it.
+
+    reading: By which values the command takes a column ``label`` to mean yes.
+    """
     labels = shlex.quote(str(out)) if kind == "csv" else "EXPORT.json"
+    option, values = reading.label_criterion
+    right, wrong = (["1"], "0") if kind == "csv" else (["correct"], "incorrect")
+    if option == "label" and values:
+        right, wrong = sorted(values), "1" if "0" in values else "0"
+    choices = "".join(f"<Choice value={quoteattr(one)}/>" for one in (*right, wrong))
     first = {
-        "csv": "Write 1 (right) or 0 into its column label",
-        "label-studio": f"Import it into a project with the labelling interface {LABELLING} and export JSON",
-        "argilla": "Read it into a dataset with a question label (correct, incorrect) and write its records to JSON",
+        "csv": f"Write {' or '.join(right)} (right) or {wrong} (wrong) into its column label",
+        "label-studio": f"Import it into a project with the labelling interface {LABELLING.format(choices=choices)} "
+        "and export JSON",
+        "argilla": f"Read it into a dataset with a question label ({', '.join([*right, wrong])}) and write its records "
+        "to JSON",
     }[kind]
-    return f"{first}; then: bayesjudge accuracy {file} --gold {labels}"
+    return f"{first}; then: {again} --gold {labels}"
 
 
 def _require_free(out: Path) -> None:

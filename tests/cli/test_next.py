@@ -131,6 +131,59 @@ def test_a_sheet_is_filled_in_and_read(file: Path, tmp_path: Path) -> None:
     assert set(pd.read_csv(more)["item"]) == {f"q{k}" for k in range(30)} - set(sheet["item"][:12])
 
 
+@pytest.mark.parametrize(
+    ("column", "option", "words", "told"),
+    [
+        ("label", "label=2,3", ("1", "3"), "Write 2 or 3 (right) or 0 (wrong)"),
+        ("label", "label=0", ("1", "0"), "Write 0 (right) or 1 (wrong)"),
+        ("label", "label=no_error", ("error", "no_error"), "Write no_error (right) or 0 (wrong)"),
+        ("label", "label>=4", ("2", "5"), "Write 1 (right) or 0 (wrong)"),
+        ("grade", "grade=A,B", ("C", "A"), "Write 1 (right) or 0 (wrong)"),
+        ("grade", "grade>=75", ("20", "80"), "Write 1 (right) or 0 (wrong)"),
+    ],
+)
+def test_what_is_written_as_told_means_yes_where_labels_have_values_of_their_own(
+    column: str, option: str, words: tuple[str, str], told: str, tmp_path: Path
+) -> None:
+    """A sheet with 1 for right was read as all wrong by the printed command, or the log's labels were refused."""
+    path, out, whole = tmp_path / "log.csv", tmp_path / "to_label.csv", log(8)
+    known = {"q0", "q1", "q2"}
+    whole[column] = [
+        words[truth(item, model)] if item in known else None
+        for item, model in zip(whole["item"], whole["model"], strict=True)
+    ]
+    whole.to_csv(path, index=False)
+    ran = run("next", "accuracy", path, "--label", option, "--n", 5, "--out", out)
+    assert f"{told} into its column label; then: bayesjudge accuracy {path} --label" in ran.stdout
+    right, wrong = (told.split()[place] for place in (1, -2))
+    sheet = pd.read_csv(out, dtype=str)
+    sheet["label"] = [
+        right if truth(item, model) else wrong for item, model in zip(sheet["item"], sheet["model"], strict=True)
+    ]
+    sheet.to_csv(out, index=False)
+    found = read_verdicts(path, labels=str(out), label=option).frame
+    assert found["label"].tolist() == [
+        truth(item, model) for item, model in zip(found["item"], found["model"], strict=True)
+    ]
+
+
+def test_label_studio_s_choices_are_what_the_printed_command_reads(tmp_path: Path) -> None:
+    path, out = tmp_path / "log.csv", tmp_path / "tasks.json"
+    log(8).assign(label=[*["no_error"] * 8, *["error"] * 8, *[None] * 16]).to_csv(path, index=False)
+    ran = run("next", "accuracy", path, "--label", "label=no_error", "--n", 4, "--out", out, "--as", "label-studio")
+    assert '<Choice value="no_error"/><Choice value="0"/></Choices>' in ran.stdout
+    tasks = json.loads(out.read_text())
+    for k, task in enumerate(tasks):
+        said = "no_error" if truth(task["data"]["item"], task["data"]["model"]) else "0"
+        result = {"from_name": "label", "to_name": "a", "type": "choices", "value": {"choices": [said]}}
+        task |= {"id": k, "annotations": [{"id": k, "completed_by": 1, "result": [result]}]}
+    out.write_text(json.dumps(tasks))
+    found = read_verdicts(path, labels=str(out), label="label=no_error").frame.iloc[16:]
+    assert found["label"].tolist() == [
+        truth(item, model) for item, model in zip(found["item"], found["model"], strict=True)
+    ]
+
+
 def test_label_studio_s_export_is_read(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "tasks.json"
     ran = run("next", "accuracy", file, "--n", 3, "--out", out, "--as", "label-studio")
