@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -106,7 +107,9 @@ def _folder(path: Path) -> list[Path]:
     """Every file in a folder, and in those in it, whose ending is known; in order of name."""
     found = sorted(one for one in path.rglob("*") if one.is_file() and _ending(one) in FORMATS)
     if not found:
-        fix = f"Name a file; known endings are {', '.join(FORMATS)}."
+        others = sorted(one for one in path.rglob("*") if one.is_file() and _ending(one) in _SNIFFED[1:])
+        pattern = f", or a pattern: {shlex.quote(f'{others[0].parent}/*{others[0].suffix}')}" if others else ""
+        fix = f"Name a file{pattern}; known endings are {', '.join(FORMATS)}."
         raise file_error(str(path), "a folder without a file of a known ending", fix)
     return found
 

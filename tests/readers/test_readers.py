@@ -189,6 +189,13 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="a folder without a file of a known ending"):
         read_verdicts(tmp_path / "empty")
+    # What is not known by its ending is by its first bytes, where it is named.
+    (tmp_path / "of trec").mkdir()
+    (tmp_path / "of trec" / "run.txt").write_text("1 0 d1 1\n1 0 d2 0\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"Name a file, or a pattern: '(.*/\*\.txt)'; known endings") as raised:
+        read_verdicts(tmp_path / "of trec")
+    pattern = str(raised.value).partition("a pattern: '")[2].partition("'")[0]
+    assert len(read_verdicts(pattern)) == 2
     with pytest.raises(InputError, match="no file that matches"):
         read_verdicts(str(tmp_path / "*.jsonl"))
     with pytest.raises(UsageError, match=r"known endings are \.csv"):
