@@ -327,7 +327,8 @@ def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
         table.frame.groupby([name for name in ("item", "judge", "response") if name in table.frame]).size()
         for table in tables
     ]
-    again = max((int((count > 1).sum()) for count in counts), default=0)
+    # Several judges of one item judge it again each.
+    again = max((count[count > 1].index.get_level_values("item").nunique() for count in counts), default=0)
     further = any(FURTHER_ANSWERS in table.warnings for table in tables)
     lacks = _AGAIN + (f"; {FURTHER_ANSWERS}" if further else "")
     why = f"{again or 'no'} items judged more than once"

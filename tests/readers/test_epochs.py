@@ -71,6 +71,8 @@ def test_only_a_second_score_of_one_answer_is_a_repetition_of_the_judge(tmp_path
     # A scorer that is there twice has a number; another scorer is another criterion.
     twice = scored(tmp_path / "twice.json", ["model_graded_qa", "model_graded_qa1"], epochs=1)
     assert inspect_source(twice).questions["reliability"].why == "4 items judged more than once"
+    votes = pd.DataFrame({"item": [1, 1, 2, 2, 3] * 2, "judge": [*"jjjjjkkkkk"], "outcome": [*"abaabbabab"]})
+    assert inspect_source(votes).questions["reliability"].why == "2 items judged more than once"
     apart = scored(tmp_path / "apart.json", ["model_graded_qa", "model_graded_fact"], epochs=1)
     with pytest.raises(UsageError, match="2 criteria of a judge, which are no repetitions") as raised:
         read_repeats(apart)
