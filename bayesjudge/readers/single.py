@@ -118,6 +118,36 @@ def require_no_judges(parts: Sequence[Part], named: Sequence[Part]) -> None:
     )
 
 
+def judges_as_models(frame: pd.DataFrame, read_as: Mapping[str, str], reading: Reading) -> tuple[str, ...]:
+    """What is said of models for all of which people gave the same label on every item: they look like judges.
+
+    frame: Verdicts with labels; read_as: Our names of columns to the file's.
+
+    Examples
+    --------
+    >>> log = pd.DataFrame({"item": [*range(10)] * 2, "model": ["x"] * 10 + ["y"] * 10, "label": [0, 1] * 10})
+    >>> print(judges_as_models(log, {"model": "llm"}, Reading())[0])
+    people gave all 2 models the same label on each of 10 items, as where models judged one answer: if ...
+    """
+    labelled = frame.loc[frame["label"].notna(), ["item", "model", "label"]].drop_duplicates()
+    models = labelled["model"].nunique()
+    each = labelled.groupby("item")["label"].agg(["size", "nunique", "first"])
+    shared = each.loc[each["size"] == models, "first"]
+    differ = (each["nunique"] > 1).any()
+    if models < 2 or differ or shared.value_counts().reindex([0, 1], fill_value=0).min() < _FEW:
+        return ()
+    typed = f"--column {shlex.quote('judge=' + read_as.get('model', 'model'))}"
+    if "model" in reading.put:
+        typed = f"--set {shlex.quote('judge=' + reading.put['model'])}"
+    elif reading.wide is not None and Wide.parsed(reading.wide).names == "model":
+        typed = f"--wide {shlex.quote(reading.wide.replace(':model', ':judge', 1))}"
+    text = (
+        f"people gave all {models} models the same label on each of {len(shared)} items, as where models judged one "
+        f"answer: if they did, type {typed}; by these labels no model is better than another"
+    )
+    return (text,)
+
+
 def require_no_tasks(parts: Sequence[Part]) -> None:
     """Refuse files named for tasks, whose names would be models': folders have the same names, each with own rows."""
     files = [File(name=part.name) for part in parts]

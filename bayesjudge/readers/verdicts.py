@@ -31,6 +31,7 @@ from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.single import (
     judge_as_verdict,
+    judges_as_models,
     labels_meaning_yes,
     looks_like_items,
     meaning_yes,
@@ -153,6 +154,8 @@ def read_verdicts(
         assumed=verdicts.warnings,
         refuse=refuse_doubtful,
     )
+    if not any(part.tool or "judge" in one.frame for part, one in zip(parts, named, strict=True)):
+        warnings += judges_as_models(verdicts.frame, named[0].read_as, reading)
     return replace(
         verdicts,
         warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -86,3 +88,23 @@ def test_values_of_the_logs_column_are_none_of_a_second_files_zeros_and_ones() -
     # Of letters they are, whatever the column is called there.
     lettered = read_verdicts(log, labels=gold.assign(label="B"), label="grade=A,B")
     assert lettered.frame["label"].tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("read", "typed"),
+    [
+        ({}, "--column judge=model_name"),
+        ({"put": {"model": "{model_name}"}}, "--set 'judge={model_name}'"),
+        ({"wide": "verdict:model=x,y"}, "--wide verdict:judge=x,y"),
+    ],
+)
+def test_models_with_one_label_an_item_look_like_judges(read: dict[str, Any], typed: str) -> None:
+    """A judge's name in a column of that name was read as a system's, of which one was called the best."""
+    wide = pd.DataFrame({"item": range(15), "x": [1, 0, 1] * 5, "y": 1, "label": [1, 1, 0] * 5})
+    log = wide if "wide" in read else wide.melt(["item", "label"], var_name="model_name", value_name="verdict")
+    (said,) = [text for text in read_verdicts(log, **read).warnings if "the same label on each of 15 items" in text]
+    assert f"if they did, type {typed};" in said
+    if "wide" not in read:
+        differs = log.assign(label=log["label"].where(log.index != 3, 0))
+        for other in (differs, log.assign(judge="j"), log[log["item"] < 10]):
+            assert not any("the same label" in text for text in read_verdicts(other, **read).warnings)
