@@ -10,12 +10,13 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_names import (
     GOLD_ALIASES,
     ITEM_ALIASES,
     VERDICT_ALIASES,
     Aliases,
+    listed_columns,
     means_any,
     reference_answers,
 )
@@ -115,9 +116,7 @@ def read_verdicts(
     parts = [to_verdicts(part, mine, mapped=columns or ()) for part in parts]
     named, marks, noted, among = [], [], [], lru_cache(partial(values_among, parts))
     for part in parts:
-        one, notes, theirs = _named(
-            part, mine, of_log(part.frame, columns, gold, items), grades, alone=gold is None, among=among
-        )
+        one, notes, theirs = _named(part, mine, of_log(part.frame, columns, gold, items), grades, among=among)
         named.append(one)
         marks += [] if theirs is None else [theirs]
         doubtful = () if gold or part.tool else reference_answers(one.frame, "label")
@@ -129,6 +128,9 @@ def read_verdicts(
     if gold is None and not marks:
         named, marks, said = people_apart(named)
         warnings += said
+    elif gold is not None and marks:
+        here = Items(frame=pd.concat(marks), came_with=frozenset(), notes=(), source=())
+        gold, marks = labels_together([gold, here]), []
     warnings += said_once(noted)
     named, said = items_of_files(named, NAMES, [one.frame for one in (gold, items) if one])
     frame, joined = with_items(named[0].frame if len(named) == 1 else pd.concat([one.frame for one in named]), items)
@@ -209,13 +211,11 @@ def _named(
     mapped: dict[str, str],
     grades: Mapping[str, Any],
     *,
-    alone: bool,
     among: Callable[[str], Sequence[Any]],
 ) -> tuple[Part, tuple[str, ...], pd.DataFrame | None]:
     """A file under our names, what was assumed, and marks of several people in columns.
 
     grades: People's of a second file, by the names of its columns.
-    alone: There is no second file of labels.
     among: A column's values in all files.
     """
     people = () if part.tool else label_columns(part.frame.columns, part.name, reading)
@@ -243,8 +243,6 @@ def _named(
         whole = meaning_yes(whole, part.name, reading, label=theirs)
     marks = one_mark_a_row(whole, cells, part.name, reading) if several else None
     notes = part.notes + doubts + moved + assumed + scaled
-    if not alone and marks is not None:
-        raise UsageError(f"--label names columns of {part.name}, and --gold has labels too: leave one of them out")
     return replace(one, frame=whole), notes, marks
 
 
@@ -337,7 +335,8 @@ def _holds_labels_too(parts: Sequence[Part], columns: Mapping[str, str] | None, 
     column = reading.label_criterion[0] or ""
     judged = {reading.criterion[0], *(theirs for ours, theirs in (columns or {}).items() if ours != "label")}
     names = ["verdict", *VERDICT_ALIASES["verdict"][0], *VERDICT_ALIASES["verdict"][1]]
-    there = any(part.tool is None and column in part.frame for part in parts)
+    columns_of = (list(map(str, part.frame.columns)) for part in parts if part.tool is None)
+    there = any(column in own or all(listed_columns(own, one)[0] for one in column.split(",")) for own in columns_of)
     return there and column not in judged and not means_any([column], names)
 
 

@@ -167,6 +167,18 @@ def test_what_is_written_as_told_means_yes_where_labels_have_values_of_their_own
     ]
 
 
+def test_the_command_that_comes_next_reads_what_several_people_said_before(tmp_path: Path) -> None:
+    """It was refused, as people had columns in the log."""
+    path, out = tmp_path / "log.csv", tmp_path / "to_label.csv"
+    marks = [1.0, 1.0, 0.0, 0.0] * 2 + [np.nan] * 24
+    log(8).assign(**{"human 1": marks, "human 2": marks}).to_csv(path, index=False)
+    ran = run("next", "accuracy", path, "--label", "human *", "--n", 6, "--out", out)
+    assert f"Write 1 (right) or 0 (wrong) into its column label; then: bayesjudge accuracy {path} --label" in ran.stdout
+    pd.read_csv(out).assign(label=1).to_csv(out, index=False)
+    found = read_verdicts(path, labels=str(out), label="human *").frame
+    assert found["label"].tolist() == [1, 1, 0, 0] * 2 + [1] * 24
+
+
 def test_label_studio_s_choices_are_what_the_printed_command_reads(tmp_path: Path) -> None:
     path, out = tmp_path / "log.csv", tmp_path / "tasks.json"
     log(8).assign(label=[*["no_error"] * 8, *["error"] * 8, *[None] * 16]).to_csv(path, index=False)

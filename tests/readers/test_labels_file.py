@@ -108,3 +108,13 @@ def test_models_with_one_label_an_item_look_like_judges(read: dict[str, Any], ty
         differs = log.assign(label=log["label"].where(log.index != 3, 0))
         for other in (differs, log.assign(judge="j"), log[log["item"] < 10]):
             assert not any("the same label" in text for text in read_verdicts(other, **read).warnings)
+
+
+def test_labels_in_columns_of_people_are_read_in_both_files() -> None:
+    log = pd.DataFrame(
+        {"item": [1, 2, 3], "model": "m", "verdict": 1, "human 1": [1, 0, None], "human 2": [1, 0, None]}
+    )
+    gold = pd.DataFrame({"item": [3], "model": "m", "human 1": [1], "human 2": [1]})
+    for second in (gold, gold.drop(columns="human 2").rename(columns={"human 1": "label"})):
+        table = read_verdicts(log, labels=second, label="human 1,human 2")
+        assert table.frame["label"].tolist() == [1, 0, 1]

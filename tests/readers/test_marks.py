@@ -89,8 +89,16 @@ def test_people_of_a_second_file_are_known_by_any_name_of_theirs(name: str, colu
 
 def test_labels_of_a_second_file_are_not_lost_beside_others() -> None:
     gold = NAMED[["item", "model"]].assign(label=[1, 1, 0, 0])
-    with pytest.raises(UsageError, match="--label names columns of the table, and --gold has labels too"):
-        read_verdicts(NAMED, labels=gold, threshold="3", label="Human *")
+    table = read_verdicts(NAMED, labels=gold, threshold="3", label="Human *")
+    # Those of the file are one person's more: 1111, two ties, and 000.
+    assert _labels(table.frame) == [1, None, None, 0]
+    assert table.annotations is not None
+    assert table.annotations.groupby("annotator").size().to_dict() == {
+        "Human 1": 4,
+        "Human 2": 4,
+        "Human 3": 3,
+        "a person": 4,
+    }
     log = NAMED[["item", "model"]].assign(judge="g", verdict=1)
     both = pd.concat([log, log.assign(judge="human", verdict=0)])
     found = read_verdicts(both, labels=gold)
