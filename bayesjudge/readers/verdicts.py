@@ -43,7 +43,7 @@ from bayesjudge.readers.single import (
     require_no_tasks,
     words_offered,
 )
-from bayesjudge.readers.wide import looks_wide, may_be_labels, says_yes_and_no
+from bayesjudge.readers.wide import Wide, looks_wide, may_be_labels, says_yes_and_no
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import UNKNOWN, code_binary
 from bayesjudge.tables.columns import label_source, name_columns
@@ -240,7 +240,13 @@ def _named(
             scaled += unread_scores(whole["verdict"], named_so, reading)
             replies, said = first_words(whole["verdict"], named_so, reading)
             whole, scaled = whole.assign(verdict=replies), scaled + said
-        whole = meaning_yes(whole, part.name, reading, label=theirs)
+        chosen = (
+            "verdict" in mapped | put or reading.criterion[0] or (reading.wide and Wide.parsed(reading.wide).verdicts)
+        )
+        # Next to a column that the user chose, one called score is not the judge's.
+        judged = whole.drop(columns="score", errors="ignore") if chosen else whole
+        read = meaning_yes(judged, part.name, reading, label=theirs)
+        whole = whole.assign(**{name: read[name] for name in _SAID if name in read})
     marks = one_mark_a_row(whole, cells, part.name, reading) if several else None
     notes = part.notes + doubts + moved + assumed + scaled
     return replace(one, frame=whole), notes, marks

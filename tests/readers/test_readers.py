@@ -425,3 +425,13 @@ def test_batches_of_mechanical_turk_end_before_the_columns_to_fill_in(tmp_path: 
         path.write_text("\n".join([head, *rows, wrong]))
         with pytest.raises(InputError, match="cells under a header of 5"):
             read(path)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{"columns": {"verdict": "gpt"}}, {"verdict": "gpt"}, {"put": {"verdict": "{gpt}"}}, {"wide": "verdict:judge=gpt"}],
+)
+def test_a_threshold_cuts_the_column_that_was_chosen_and_no_other_called_score(chosen: dict[str, Any]) -> None:
+    """Verdicts were those of ``score``, without a word."""
+    log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "gpt": [9, 2, 8], "score": [1, 9, 2]})
+    assert read_verdicts(log, threshold="5", **chosen).frame["verdict"].tolist() == [1, 0, 1]
