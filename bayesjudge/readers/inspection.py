@@ -160,7 +160,7 @@ def _columns_of(frame: pd.DataFrame) -> str:
     >>> _columns_of(pd.DataFrame({"id": [1], "claims": [[{"text": "x", "right": True}]]}))
     "columns are 'id' and 'claims' (lists of objects with 'text', 'right')"
     """
-    names = [f"{name!r}{_within(frame[name])}" for name in dict.fromkeys(frame.columns)]
+    names = [f"{name!r}{_within(name, frame[name])}" for name in dict.fromkeys(frame.columns)]
     more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
     if not names:
         return "no record has a key"
@@ -168,14 +168,14 @@ def _columns_of(frame: pd.DataFrame) -> str:
     return f"columns are {', '.join(first)} and {last}" if first else f"the only column is {last}"
 
 
-def _within(column: pd.Series[Any] | pd.DataFrame) -> str:
+def _within(name: object, column: pd.Series[Any] | pd.DataFrame) -> str:
     first = next((cell for cell in np.ravel(column.to_numpy()) if isinstance(cell, list | dict) and cell), None)
     if first is None:
         return ""
     inner = first[0] if isinstance(first, list) else first
     kind = "lists" if isinstance(first, list) else "objects"
     if not isinstance(inner, dict):
-        return f" ({kind})"
+        return f" (lists, the first value of each {f'{name}.1'!r})" if kind == "lists" else f" ({kind})"
     keys = ", ".join(map(repr, list(inner)[:MOST_NAMED]))
     return f" ({kind if kind == 'objects' else 'lists of objects'} with {keys})"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -27,6 +28,8 @@ _LISTED = 40
 _NAMING = ("name", "id")
 #: Words that are hashed at a time.
 _TOGETHER = 2_000
+#: A place in a list.
+_PLACE = re.compile(r"[1-9][0-9]{0,5}")
 #: Joins the hashes of two words to one number that knows their order; odd, so that nothing of the first is lost.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -75,6 +78,8 @@ def _decoded(value: str) -> Any:
 def with_paths(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """The table with a column for each name that is a path into objects of a column: ``metadata.model``.
 
+    Of lists a path is a place, of which the first is 1: ``score.1``.
+
     names: Also lists of them, with commas, and patterns: ``human.*``.
 
     Examples
@@ -94,11 +99,26 @@ def with_paths(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     for name in (name for name in dict.fromkeys(wanted) if "." in name and name not in frame):
         head, _, path = name.partition(".")
         if head in frame and isinstance(frame[head], pd.Series):
-            # A key may have dots of its own: ``metadata.hhem-2.1``.
-            cells = [cell.get(path, at(cell, path)) if isinstance(cell, dict) else None for cell in frame[head]]
+            cells = [_inside(cell, path) for cell in frame[head]]
             if any(cell is not None for cell in cells):
                 found[name] = pd.Series(cells, index=frame.index, dtype=object)
     return frame.assign(**found) if found else frame
+
+
+def _inside(cell: Any, path: str) -> Any:
+    """What lies in an object at a path, or in a list, also one in a cell of text, at a place; None where nothing does.
+
+    Examples
+    --------
+    >>> _inside([7, 9], "2"), _inside("[7, 9]", "1"), _inside([7, 9], "3"), _inside([7, 9], "0")
+    (9, 7, None, None)
+    """
+    if isinstance(cell, dict):
+        # A key may have dots of its own: ``metadata.hhem-2.1``.
+        return cell.get(path, at(cell, path))
+    place = int(path) if _PLACE.fullmatch(path) else 0
+    values = listing(cell) if place else ()
+    return values[place - 1] if 0 < place <= len(values) else None
 
 
 def names_of_objects(

@@ -345,6 +345,9 @@ def test_what_lies_in_a_file_that_answers_nothing_is_said(tmp_path: Path) -> Non
     path.write_text(json.dumps([{"id": k, "reply": "r", "claims": claims} for k in range(3)]))
     first, *_ = inspect_source(path).notes
     assert first == "columns are 'id', 'reply' and 'claims' (lists of objects with 'text', 'checked')"
+    path.write_text(json.dumps([{"id": k, "score": [k, 9]} for k in range(3)]))
+    first, *_ = inspect_source(path).notes
+    assert first == "columns are 'id' and 'score' (lists, the first value of each 'score.1')"
     path.write_text(json.dumps([{}, {}]))
     assert inspect_source(path).notes[0] == "no record has a key"
     # Labels alone are rows too, of another log's answers.

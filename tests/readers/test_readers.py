@@ -435,3 +435,14 @@ def test_a_threshold_cuts_the_column_that_was_chosen_and_no_other_called_score(c
     """Verdicts were those of ``score``, without a word."""
     log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "gpt": [9, 2, 8], "score": [1, 9, 2]})
     assert read_verdicts(log, threshold="5", **chosen).frame["verdict"].tolist() == [1, 0, 1]
+
+
+def test_a_value_in_a_list_is_named_by_its_place() -> None:
+    log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "score": [[9, 1], [2, 8], [7]]})
+    for form in (log, log.assign(score=log["score"].map(str))):
+        first = read_verdicts(form, columns={"verdict": "score.1"}, threshold="5")
+        assert first.frame["verdict"].tolist() == [1, 0, 1]
+        second = read_verdicts(form, columns={"verdict": "score.2"}, threshold="5")
+        assert (second.frame["verdict"].tolist(), second.dropped) == ([0, 1], {"missing verdict": 1})
+    with pytest.raises(UsageError, match=r"no column 'score\.3'"):
+        read_verdicts(log, columns={"verdict": "score.3"}, threshold="5")
