@@ -87,6 +87,15 @@ def test_design_effects_tell_prompts_that_matter() -> None:
         assert (effects.median() > 1.8) == (elo > 0)
 
 
+def test_what_few_prompts_show_of_their_effects_may_be_far_too_small() -> None:
+    """Variances that are estimated too small have small errors: their limits are further above than below."""
+    found = cluster_effects(counted(log(prompts=30, spread=1.0, seed=5))).where(judge="", estimand="cluster_spread")
+    row = found.frame.iloc[0]
+    below, above = (abs(row[end] ** 2 - row["point"] ** 2) for end in ("lower", "upper"))
+    assert row["lower"] > 0
+    assert above > 1.15 * below
+
+
 def test_clusters_of_single_battles_have_no_design_effect() -> None:
     assert not len(cluster_effects(counted(log(prompts=20), cluster="item")))
     assert not len(cluster_effects(counted(log(prompts=20), cluster="none")))
