@@ -26,19 +26,27 @@ from bayesjudge.priors.gamma import log_gamma
 
 
 def gaussian(data: Data, prior: InUse, formula: Formula | None) -> None:
-    """Moments of numbers; priors are in units of the scores' own spread."""
+    """Moments of numbers; priors are in units of the scores' own spread.
+
+    Two blocks have three moments of responses, two variances and a covariance: σ_b = λ_b σ there, or nothing would
+    say which of λ_b and σ_b makes them differ.
+    """
     per, blocks = 1 / data["scale"][0], data.size("block")
     mean = numpyro.sample("mean_score", prior.numpyro("mean", per=per, zero=data["location"][0]))
     shared = numpyro.sample("response_spread", prior.numpyro("response_spread", per=per))
     trial: Any = 0.0
     own: Any = jnp.zeros(blocks)
+    if blocks == 2:
+        own = numpyro.sample("interaction_spread", prior.numpyro("interaction_spread", per=per))
     with numpyro.plate("block", blocks, dim=-1):
         noise = numpyro.sample("noise", prior.numpyro("noise", per=per))
+        if blocks > 2:
+            own = numpyro.sample("interaction_spread", prior.numpyro("interaction_spread", per=per))
         if blocks > 1:
             mean = mean + numpyro.sample("leniency", prior.numpyro("leniency", per=per))
-            own = numpyro.sample("interaction_spread", prior.numpyro("interaction_spread", per=per))
             log_scale = numpyro.sample("log_scale", prior.numpyro("log_scale"))
-            shared = shared * jnp.exp(log_scale - log_scale.mean())
+            loading = jnp.exp(log_scale - log_scale.mean())
+            shared, own = shared * loading, own * loading if blocks == 2 else own
         if data.facts["trials"]:
             trial = numpyro.sample("trial_spread", prior.numpyro("trial_spread", per=per))
     mean = jnp.broadcast_to(mean, (blocks,))

@@ -5,7 +5,7 @@ For response r scored by block b (a judge under one condition) in trial t
 
     score_rbt = μ + b_b + λ_b u_r + (u×b)_rb + τ_bt + ε_rbt
     u_r ~ N(0, σ_u)      (u×b)_rb ~ N(0, σ_b)      τ_bt ~ N(0, σ_τ,b)      ε_rbt ~ N(0, σ_ε,b)
-    log λ_b ~ N(0, ½), centred: some judges use more of the scale than others
+    log λ_b ~ N(0, ½), centred: some judges use more of the scale than others; of two, σ_b = λ_b σ
 
 Gaussian scores enter through the means of cells and the sums of squares of blocks, from which every random
 effect is integrated out: the cost does not grow with trials, and hardly with responses. Ordinal scores

@@ -28,9 +28,12 @@ def gaussian(data: Data, prior: InUse, formula: Formula | None) -> None:
     own: Any = np.zeros(blocks)
     if blocks > 1:
         mean = mean + prior.pymc("leniency", "leniency", per=per, dims="block")
-        own = prior.pymc("interaction_spread", "interaction_spread", per=per, dims="block")
         log_scale = prior.pymc("log_scale", "log_scale", dims="block")
-        shared = shared * pt.exp(log_scale - pt.mean(log_scale))
+        loading = pt.exp(log_scale - pt.mean(log_scale))
+        shared = shared * loading
+        each: dict[str, Any] = {"dims": "block"} if blocks > 2 else {}
+        own = prior.pymc("interaction_spread", "interaction_spread", per=per, **each)
+        own = own if blocks > 2 else own * loading
     mean = mean * np.ones(blocks)
     if formula is not None:
         mean = mean + float(data["scale"][0]) * pymc_shift(formula, data, prior, judges=blocks).T

@@ -207,9 +207,10 @@ def _numbers(posterior: xr.Dataset, data: Data, added: Moments) -> dict[str, xr.
     loading, own = posterior["response_spread"] + 0 * noise, 0 * noise
     mean = posterior["mean_score"] + 0 * noise + added.mean
     if "interaction_spread" in posterior:
-        own, mean = posterior["interaction_spread"] ** 2, mean + posterior["leniency"]
-        log = posterior["log_scale"]
-        loading = loading * np.exp(log - log.mean("block"))
+        mean, log = mean + posterior["leniency"], posterior["log_scale"]
+        scale = np.exp(log - log.mean("block"))
+        each = posterior["interaction_spread"]
+        loading, own = loading * scale, (each if "block" in each.dims else each * scale) ** 2
     between, within = loading**2 + own + added.variance, noise**2 + trial
     found = {"mean": mean, "between": between, "within": within, "icc": between / (between + within)}
     if (blocks := data.size("block")) > 1:
