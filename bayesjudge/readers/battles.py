@@ -10,7 +10,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, columns_of, reference_answers
-from bayesjudge.readers.conflicts import choose_one, items_of_files, repeats_of_what
+from bayesjudge.readers.conflicts import choose_one, items_of_files
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.marks import (
     one_vote_a_row,
@@ -23,6 +23,7 @@ from bayesjudge.readers.marks import (
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.repetitions import repeats_of_what
 from bayesjudge.readers.sides import (
     codes_to_state,
     comparisons_offered,

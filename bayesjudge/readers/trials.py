@@ -12,12 +12,13 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_kinds import is_of_two
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
-from bayesjudge.readers.conflicts import items_of_files, repeats_of_what
+from bayesjudge.readers.conflicts import items_of_files
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.repetitions import repeats_of_what
 from bayesjudge.readers.sides import may_be_winners, pairs_as_items, verdict_among_columns, winners_named, yes_and_no
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables import Scores, Trials

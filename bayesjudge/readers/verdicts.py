@@ -20,7 +20,7 @@ from bayesjudge.readers.column_names import (
     means_any,
     reference_answers,
 )
-from bayesjudge.readers.conflicts import choose_one, items_of_files, repeats_of_what, several_answers
+from bayesjudge.readers.conflicts import choose_one, items_of_files, several_answers
 from bayesjudge.readers.criteria import first_words, unread_scores
 from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
@@ -30,6 +30,7 @@ from bayesjudge.readers.meaning import only_decisions, values_among, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread, with_rows
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.repetitions import repeats_of_what
 from bayesjudge.readers.single import (
     judge_as_verdict,
     judges_as_models,

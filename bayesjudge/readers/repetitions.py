@@ -1,0 +1,141 @@
+"""Rows that repeat each other because a log holds several criteria, judges or files: what says so."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+from bayesjudge.readers.column_kinds import is_human
+from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
+from bayesjudge.readers.conflicts import MOST_NAMED, NEARLY_ALL, choices_of, few_words, states
+from bayesjudge.readers.format import File
+from bayesjudge.readers.parts import Part
+from bayesjudge.readers.values import as_words
+
+
+def repeats_of_what(
+    frame: pd.DataFrame,
+    parts: Sequence[Part],
+    *,
+    value: str,
+    keys: Sequence[str],
+    number: str,
+    known: Sequence[str],
+    assumed: Sequence[str],
+    refuse: bool,
+) -> tuple[str, ...]:
+    """What is said of rows that count as repetitions, although the file or a further column is what tells them apart.
+
+    frame: The rows of all parts, under our names.
+    number: Our column that numbers repetitions.
+    assumed: What the table says; nothing is doubtful where it took no rows as repetitions.
+    refuse: Raise it, with the options that decide it.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": [*"qqrr"], "outcome": [*"abaa"], "aspect": ["style", "facts"] * 2})
+    >>> options = {"value": "outcome", "keys": ["item"], "number": "trial", "known": ["item", "outcome"]}
+    >>> said = repeats_of_what(frame, [], **options, assumed=["2 rows: taken as repeated trials"], refuse=False)
+    >>> print(said[0])  # doctest: +ELLIPSIS
+    column 'aspect' has the same 2 values for each item, ... Choose one: --where aspect=facts; --where aspect=style; ...
+    """
+    if not any(_ASSUMED in text for text in assumed) or "item" not in frame or value not in frame:
+        return ()
+    sizes = [len(part.frame) for part in parts]
+    rows = frame.assign(**{_FILE: np.repeat(np.arange(len(parts)), sizes)}) if len(parts) > 1 else frame
+    rows = rows[rows[value].notna()].reset_index(drop=True)
+    words = rows[[name for name in keys if name in rows]].apply(as_words)
+    group = words.groupby(list(words), sort=False).ngroup()
+    again = group.duplicated(keep=False)
+    if not again.any():
+        return ()
+    found = _by_file(rows, group, parts, number) or _by_column(rows[again], group[again], value, number, known)
+    if found is not None and refuse:
+        raise found
+    return (str(found),) if found is not None else ()
+
+
+#: How tables say that they numbered rows.
+_ASSUMED = "taken as repeated"
+#: The column of the file's number, which no user's column is called.
+_FILE = "\0file"
+
+
+def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], number: str) -> UsageError | None:
+    """Files in none of which a judge judges an item twice, and nothing that names which they are."""
+    if _FILE not in rows or pd.DataFrame({"group": group, "file": rows[_FILE]}).duplicated().any():
+        return None
+    files = [File(name=part.name) for part in parts]
+    labels = {"{file}": [file.stem for file in files], "{folder}": [file.folder for file in files]}
+    item = parts[0].read_as.get("item", "item")
+    apart = [
+        name
+        for name, of in labels.items()
+        if not pd.DataFrame({"group": group, "of": np.array(of)[rows[_FILE]]}).duplicated().any()
+    ]
+    # Where neither does alone, each folder is one judge's or one run, and has a file for each kind of item.
+    name, inner = (apart[0], apart[0]) if apart else ("{folder}", "{file}")
+    others = f"--set {shlex.quote(f'{item}={inner} {{{item}}}')}"
+    named = "judge" in rows and rows["judge"].notna().any()
+    ours = (number,) if named else (number, "judge")
+    options = [f"--set {shlex.quote(f'{one}={name}')}{'' if apart else f' {others}'}" for one in ours]
+    if not named and any(map(is_human, labels[name])):
+        text = (
+            f"no file has an item twice and no column names a judge: {options[1]} makes what is called human people's"
+        )
+        return UsageError(text, lacks=f"a judge for each of {len(parts)} files", options=options[1:])
+    each = "file" if apart else "folder"
+    whose = "" if named else f"Where each {each} is another judge's: {options[1]}, or --column judge=THAT; "
+    text = (
+        f"no file has an item{' of one judge' if named else ''} twice, and no column names a "
+        f"{number if named else f'judge or a {number}'}: rows of the {len(parts)} files count as repetitions by one "
+        f"judge. {whose}{'where' if whose else 'Where'} one judge judged again: {options[0]}"
+        f"{f'; where they have other items: {others}' if apart else ''}"
+    )
+    # Without a repetition there is no reliability.
+    options += [others] if apart and number != "trial" else []
+    return UsageError(
+        text, lacks=f"a {number if named else f'judge or a {number}'} for each of {len(parts)} files", options=options
+    )
+
+
+def _by_column(
+    rows: pd.DataFrame, group: pd.Series[int], value: str, number: str, known: Sequence[str]
+) -> UsageError | None:
+    """A column with the same few values in each group, each as often as the others, that is not the value again."""
+    others = [str(name) for name in rows.columns if name not in {*known, "model_a", "model_b", _FILE}]
+    # Who voted and which answer was shown first are no criteria.
+    none = {*named_like(others, "voter"), *columns_of(rows, ["order", *TRIAL_ALIASES["order"][0]])}
+    free = {name: words for name in others if name not in none and (words := few_words(rows[name])) is not None}
+    stated = rows[[name for name in ("order", value) if name in rows]].apply(as_words)
+    for name in sorted(free, key=lambda name: free[name].nunique()):
+        if _in_each(group, free[name]) and not states(stated, value, free[name]):
+            # Other orders and prompts are repetitions too.
+            judged = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
+            once = not judged.assign(**{name: free[name]}).duplicated().any()
+            return _which(rows[[name]], name, number, alone=once and number == "trial")
+    return None
+
+
+def _in_each(group: pd.Series[int], values: pd.Series[str]) -> bool:
+    counts = pd.crosstab(group, values).to_numpy()
+    return bool(((counts > 0).all(axis=1) & (counts.min(axis=1) == counts.max(axis=1))).mean() >= NEARLY_ALL)
+
+
+def _which(column: pd.DataFrame, name: str, number: str, *, alone: bool) -> UsageError:
+    """What to choose; ``alone`` says that no chosen rows would have a repetition."""
+    every, numbered = choices_of(column), f"--column {shlex.quote(f'{number}={name}')}"
+    choices, lacks = every[:MOST_NAMED], f"a choice of one of {len(every)} values of {name!r}"
+    text = (
+        f"column {name!r} has the same {len(every)} values for each item, and rows that differ in it count as "
+        f"repetitions by one judge. Choose one: {'; '.join(choices)}; or {numbered} where they number repetitions"
+    )
+    if alone:
+        lacks = f"a second judgement of any item by one judge, unless column {name!r} numbers them"
+        return UsageError(text, lacks=lacks, options=[numbered])
+    numbers = pd.api.types.is_numeric_dtype(column[name])
+    return UsageError(text, lacks=lacks, options=[numbered, *choices] if numbers else [*choices, numbered])
