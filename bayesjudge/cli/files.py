@@ -83,6 +83,7 @@ class LogFile(Options):
         """What to say of a log that the question cannot be put to: with the commands that answer."""
         from bayesjudge.readers.asking import refusal
         from bayesjudge.readers.reading import Choices
+        from bayesjudge.readers.repetitions import AGAIN
 
         said = {name: getattr(self, name) for name in Choices.__annotations__ if hasattr(self, name)}
         choices = cast("Choices", {name: value for name, value in said.items() if value})
@@ -90,6 +91,8 @@ class LogFile(Options):
         found = refusal(error, self.question, self.file, columns=self.columns, gold=gold, choices=choices)
         if found is error or found.instead or found.options or not isinstance(found, UsageError):
             return found
+        if found.lacks.startswith(AGAIN):
+            return found  # a log that judges nothing twice is one
         from bayesjudge.cli.other_uses import with_other_use
 
         return with_other_use(found, self.file, self.columns, choices)

@@ -17,6 +17,7 @@ from bayesjudge.readers.parts import Part, read_parts
 from bayesjudge.readers.questions import FURTHER_ANSWERS
 from bayesjudge.readers.reading import Choices, Reading, last_said
 from bayesjudge.readers.recognition import FORMAT, complete_but_one
+from bayesjudge.readers.repetitions import AGAIN
 from bayesjudge.readers.trials import SCORE_NAMES, TRIAL_NAMES, read_repeats
 from bayesjudge.readers.values import forty_of, paths_in
 from bayesjudge.readers.verdicts import read_verdicts
@@ -27,8 +28,6 @@ from bayesjudge.tables import battle_rows, pair_rows, verdict_rows
 _TO_LABEL = "to_label.csv"
 #: What is said of metrics without a judge, and the commands that take them as labels.
 _NO_JUDGE = "a judge: these are metrics by reference or by code, with nothing to correct; they are their own labels"
-#: What reliability lacks where all columns are there.
-_AGAIN = "a second judgement of any item by one judge"
 #: Options that one question after the other asks for: which column is the item, then which rows.
 _MOST_STEPS = 5
 #: Names that each question has for columns, and which of them are one thing.
@@ -149,9 +148,11 @@ def refusal(
     if error.options and own.commands:
         command = log.command(question, columns, choices)
         options = [one.removeprefix(command).strip() for one in own.commands if one.startswith(command)]
+        # What is chosen in several steps has options in between.
+        instead = [] if options else own.commands
         if isinstance(error, UsageError):
-            return UsageError(str(error), lacks=error.lacks, options=options)
-        return InputError(error.problems, options=options)
+            return UsageError(str(error), lacks=error.lacks, options=options, instead=instead)
+        return InputError(error.problems, options=options, instead=instead)
     asked = ask_each(source, columns=columns, gold=gold, choices=choices, parts=parts).values()
     every = [one for one, _ in asked]
     able = sorted((one for one in every if one.commands), key=lambda one: not one.possible)
@@ -170,7 +171,7 @@ def _lacking(part: Part, lacks: Sequence[str], *, near: bool) -> str:
     formats = [f"it holds {one.found}" for one in part.near] if near else []
     formats = formats or complete_but_one(map(str, part.frame.columns), lacks)
     said = "".join(f" {one[0].upper()}{one[1:]}." for one in formats)
-    if all(one.startswith(_AGAIN) for one in lacks):
+    if all(one.startswith(AGAIN) for one in lacks):
         return f"{text}.{said}"  # no column is lacking
     return f"{text}. It has {forty_of(paths_in(part.frame))}; if one of them is meant, type --column OURS=THAT.{said}"
 
@@ -330,7 +331,7 @@ def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
     # Several judges of one item judge it again each.
     again = max((count[count > 1].index.get_level_values("item").nunique() for count in counts), default=0)
     further = any(FURTHER_ANSWERS in table.warnings for table in tables)
-    lacks = _AGAIN + (f"; {FURTHER_ANSWERS}" if further else "")
+    lacks = AGAIN + (f"; {FURTHER_ANSWERS}" if further else "")
     why = f"{again or 'no'} items judged more than once"
     apart = "" if again or parts[0].tool or choices.get("wide") else orders_apart(parts[0].frame)
     return _Asked(tables=tables, why=why, lacks="" if again else lacks, options=apart and f" {apart}")

@@ -23,7 +23,7 @@ from bayesjudge.readers.marks import (
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.repetitions import repeats_of_what
+from bayesjudge.readers.repetitions import repeats_of_what, require_one_criterion
 from bayesjudge.readers.sides import (
     codes_to_state,
     comparisons_offered,
@@ -109,6 +109,7 @@ def read_battles(
     warnings += joined
     if order is not None and "order" not in frame:
         frame = frame.assign(order=order)
+    require_one_criterion(frame, parts, value="verdict", keys=_KEYS, number="run")
     try:
         battles = Battles.from_frame(frame)
     except InputError as error:

@@ -11,10 +11,43 @@ import pandas as pd
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.column_kinds import is_human
 from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
-from bayesjudge.readers.conflicts import MOST_NAMED, NEARLY_ALL, choices_of, few_words, states
+from bayesjudge.readers.conflicts import MOST_NAMED, MOST_VALUES, NEARLY_ALL, choices_of, few_words, states
 from bayesjudge.readers.format import File
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.values import as_words
+
+
+def require_one_criterion(
+    frame: pd.DataFrame, parts: Sequence[Part], *, value: str, keys: Sequence[str], number: str
+) -> None:
+    """What a judge says of one thing by several criteria is no repetition, however its rows are numbered.
+
+    frame, value, keys, number: As in `repeats_of_what`.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": [*"qqqq"], "score": [1, 2, 1, 3], "criterion": ["style", "facts"] * 2})
+    >>> require_one_criterion(frame, [], value="score", keys=["item"], number="trial")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesjudge.errors.UsageError: column 'criterion' has 2 criteria, which are no repetitions ... --where ...
+    """
+    if not {"criterion", "item", value} <= {*frame} or not frame.columns.is_unique:
+        return
+    rows = frame[frame["criterion"].notna() & frame[value].notna()]
+    group = _groups(rows, keys)
+    if not rows.groupby(group)["criterion"].nunique().gt(1).any():
+        return
+    every = choices_of(rows[["criterion"]])
+    text = f"column 'criterion' has {len(every)} criteria, which are no repetitions by one judge"
+    if number == "trial" and not rows.assign(group=group).duplicated(["group", "criterion"]).any():
+        raise UsageError(
+            f"{text}, and by each alone ({every[0]}) nothing is judged twice", lacks=f"{AGAIN} and criterion"
+        )
+    own = _own_items(parts, "{criterion}")
+    ways = [*every[:MOST_NAMED], own] if len(every) <= MOST_VALUES else [own]
+    text += f". Choose one: {'; '.join(ways)}, where the last makes each criterion of an item an item of its own"
+    raise UsageError(text, lacks=f"a choice of one of {len(every)} criteria", options=ways)
 
 
 def repeats_of_what(
@@ -48,8 +81,7 @@ def repeats_of_what(
     sizes = [len(part.frame) for part in parts]
     rows = frame.assign(**{_FILE: np.repeat(np.arange(len(parts)), sizes)}) if len(parts) > 1 else frame
     rows = rows[rows[value].notna()].reset_index(drop=True)
-    words = rows[[name for name in keys if name in rows]].apply(as_words)
-    group = words.groupby(list(words), sort=False).ngroup()
+    group = _groups(rows, keys)
     again = group.duplicated(keep=False)
     if not again.any():
         return ()
@@ -61,6 +93,8 @@ def repeats_of_what(
 
 #: How tables say that they numbered rows.
 _ASSUMED = "taken as repeated"
+#: What is lacking where no rows repeat.
+AGAIN = "a second judgement of any item by one judge"
 #: The column of the file's number, which no user's column is called.
 _FILE = "\0file"
 
@@ -71,7 +105,6 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
         return None
     files = [File(name=part.name) for part in parts]
     labels = {"{file}": [file.stem for file in files], "{folder}": [file.folder for file in files]}
-    item = parts[0].read_as.get("item", "item")
     apart = [
         name
         for name, of in labels.items()
@@ -79,7 +112,7 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
     ]
     # Where neither does alone, each folder is one judge's or one run, and has a file for each kind of item.
     name, inner = (apart[0], apart[0]) if apart else ("{folder}", "{file}")
-    others = f"--set {shlex.quote(f'{item}={inner} {{{item}}}')}"
+    others = _own_items(parts, inner)
     named = "judge" in rows and rows["judge"].notna().any()
     ours = (number,) if named else (number, "judge")
     options = [f"--set {shlex.quote(f'{one}={name}')}{'' if apart else f' {others}'}" for one in ours]
@@ -101,6 +134,18 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
     return UsageError(
         text, lacks=f"a {number if named else f'judge or a {number}'} for each of {len(parts)} files", options=options
     )
+
+
+def _groups(rows: pd.DataFrame, keys: Sequence[str]) -> pd.Series[int]:
+    """The number of what each row judges, by the keys that there are."""
+    words = rows[[name for name in keys if name in rows]].apply(as_words)
+    return words.groupby(list(words), sort=False).ngroup()
+
+
+def _own_items(parts: Sequence[Part], apart: str) -> str:
+    """The option that makes items of what ``apart``, a name in braces, says within an item."""
+    item = parts[0].read_as.get("item", "item") if parts else "item"
+    return f"--set {shlex.quote(f'{item}={apart} {{{item}}}')}"
 
 
 def _by_column(
@@ -135,7 +180,7 @@ def _which(column: pd.DataFrame, name: str, number: str, *, alone: bool) -> Usag
         f"repetitions by one judge. Choose one: {'; '.join(choices)}; or {numbered} where they number repetitions"
     )
     if alone:
-        lacks = f"a second judgement of any item by one judge, unless column {name!r} numbers them"
+        lacks = f"{AGAIN}, unless column {name!r} numbers them"
         return UsageError(text, lacks=lacks, options=[numbered])
     numbers = pd.api.types.is_numeric_dtype(column[name])
     return UsageError(text, lacks=lacks, options=[numbered, *choices] if numbers else [*choices, numbered])

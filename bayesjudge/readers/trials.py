@@ -18,7 +18,7 @@ from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.repetitions import repeats_of_what
+from bayesjudge.readers.repetitions import repeats_of_what, require_one_criterion
 from bayesjudge.readers.sides import may_be_winners, pairs_as_items, verdict_among_columns, winners_named, yes_and_no
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables import Scores, Trials
@@ -264,6 +264,7 @@ def _trials(
         frame, worded = yes_and_no(frame, "outcome", named[0].read_as.get("outcome", "outcome"))
         frame, paired = pairs_as_items(frame, values=["outcome"])
         warnings += read + worded + paired
+    _require_one_criterion(frame, named, TRIALS)
     try:
         trials = Trials.from_frame(frame)
     except InputError as error:
@@ -308,6 +309,7 @@ def _scores(
     if "score" in frame and parts[0].tool is None:
         theirs = named[0].read_as.get("score", "score")
         warnings += tuple(filter(None, may_be_winners(frame, "score", theirs, ours="outcome")[1:]))
+    _require_one_criterion(frame, named, SCORES)
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:
@@ -315,6 +317,11 @@ def _scores(
     warnings += _of_what(frame, named, SCORES, SCORE_NAMES, assumed=scores.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + scores.warnings))
     return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))
+
+
+def _require_one_criterion(frame: pd.DataFrame, parts: Sequence[Part], layout: Layout) -> None:
+    keys = (*layout.keys, *layout.conditions)
+    require_one_criterion(frame, parts, value=layout.value, keys=keys, number="trial")
 
 
 def _of_what(

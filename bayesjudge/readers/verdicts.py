@@ -30,7 +30,7 @@ from bayesjudge.readers.meaning import only_decisions, values_among, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread, with_rows
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.repetitions import repeats_of_what
+from bayesjudge.readers.repetitions import repeats_of_what, require_one_criterion
 from bayesjudge.readers.single import (
     judge_as_verdict,
     judges_as_models,
@@ -52,6 +52,8 @@ from bayesjudge.tables.verdict_rows import NAMES
 
 #: Our columns that hold decisions.
 _SAID = ("verdict", "label")
+#: What a judge decides once.
+_KEYS = ("item", "model", "judge")
 
 
 def read_verdicts(
@@ -141,6 +143,7 @@ def read_verdicts(
     frame, people = (whole, gold.frame.reset_index(drop=True)) if gold else marks_apart(whole, parts)
     people = pd.concat(marks, ignore_index=True) if marks else people
     warnings += _of_one_kind(frame, people, reading)
+    require_one_criterion(whole, named, value="verdict", keys=_KEYS, number="run")
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
@@ -151,7 +154,7 @@ def read_verdicts(
         whole,
         named,
         value="verdict",
-        keys=("item", "model", "judge"),
+        keys=_KEYS,
         number="run",
         known=NAMES,
         assumed=verdicts.warnings,
