@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from bayesjudge.readers.column_names import (
     BATTLE_ALIASES,
@@ -33,6 +34,11 @@ _PICK = re.compile(
 )
 _OF_TWO = re.compile(r"winner|prefer|pick|choice|chosen|better|best")
 _MODELS = r"judge|llm|gpt|claude|gemini|llama|auto|model|pred"
+_OF_MODELS = re.compile(r"(.*_)?(models?|llm|generator|generated_by|chatbot)(_(name|id))?")
+_MODEL_NAMED = re.compile(
+    r"(?<![a-z])(gpt|o[134]-|chatgpt|claude|gemini|gemma|(code)?llama|vicuna|alpaca|mistral|mixtral|qwen|deepseek|phi-|"
+    r"command-r|palm|falcon|olmo|grok|davinci)"
+)
 _WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|person|consensus|majority|agreement"
 _SAYS = r"label|verdict|judge?ment|score|rating|grade|vote"
 _LABEL = re.compile(rf"(?!.*({_MODELS})).*_labels?")
@@ -103,6 +109,20 @@ def is_pick(name: str) -> bool:
     (True, True, False, False)
     """
     return _PICK.fullmatch(folded(name)) is not None and not is_of_people(name)
+
+
+def are_models(name: str, values: Iterable[str]) -> bool:
+    """Whether a column's name, or most of its values, are of language models.
+
+    Examples
+    --------
+    >>> are_models("generated_by", ["x", "y"]), are_models("source", ["gpt-4", "Llama-2-7b", "human"])
+    (True, True)
+    >>> are_models("model_version", ["1", "2"]), are_models("prompt", ["terse", "long"])
+    (False, False)
+    """
+    known = [_MODEL_NAMED.search(value.casefold()) is not None for value in values]
+    return _OF_MODELS.fullmatch(folded(name)) is not None or sum(known) > len(known) / 2
 
 
 def is_of_two(name: str) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.readers.column_kinds import is_human
+from bayesjudge.readers.column_kinds import are_models, is_human
 from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
 from bayesjudge.readers.conflicts import MOST_NAMED, MOST_VALUES, NEARLY_ALL, choices_of, few_words, states
 from bayesjudge.readers.format import File
@@ -66,7 +66,7 @@ def repeats_of_what(
     frame: The rows of all parts, under our names.
     number: Our column that numbers repetitions.
     assumed: What the table says; nothing is doubtful where it took no rows as repetitions.
-    refuse: Raise it, with the options that decide it.
+    refuse: Raise it, with the options that decide it; names of models are always refused.
 
     Examples
     --------
@@ -85,7 +85,11 @@ def repeats_of_what(
     again = group.duplicated(keep=False)
     if not again.any():
         return ()
-    found = _by_file(rows, group, parts, number) or _by_column(rows[again], group[again], value, number, known)
+    found = _by_file(rows, group, parts, number)
+    if found is None and (name := _by_column(rows[again], group[again], value, known)):
+        if _of_models(rows, name):
+            raise _who(rows, name, parts, value, number)
+        found = _which(rows[again], name, number)
     if found is not None and refuse:
         raise found
     return (str(found),) if found is not None else ()
@@ -148,22 +152,15 @@ def _own_items(parts: Sequence[Part], apart: str) -> str:
     return f"--set {shlex.quote(f'{item}={apart} {{{item}}}')}"
 
 
-def _by_column(
-    rows: pd.DataFrame, group: pd.Series[int], value: str, number: str, known: Sequence[str]
-) -> UsageError | None:
+def _by_column(rows: pd.DataFrame, group: pd.Series[int], value: str, known: Sequence[str]) -> str | None:
     """A column with the same few values in each group, each as often as the others, that is not the value again."""
     others = [str(name) for name in rows.columns if name not in {*known, "model_a", "model_b", _FILE}]
     # Who voted and which answer was shown first are no criteria.
     none = {*named_like(others, "voter"), *columns_of(rows, ["order", *TRIAL_ALIASES["order"][0]])}
     free = {name: words for name in others if name not in none and (words := few_words(rows[name])) is not None}
     stated = rows[[name for name in ("order", value) if name in rows]].apply(as_words)
-    for name in sorted(free, key=lambda name: free[name].nunique()):
-        if _in_each(group, free[name]) and not states(stated, value, free[name]):
-            # Other orders and prompts are repetitions too.
-            judged = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
-            once = not judged.assign(**{name: free[name]}).duplicated().any()
-            return _which(rows[[name]], name, number, alone=once and number == "trial")
-    return None
+    found = [name for name in free if _in_each(group, free[name]) and not states(stated, value, free[name])]
+    return min(found, key=lambda name: (not _of_models(rows, name), free[name].nunique()), default=None)
 
 
 def _in_each(group: pd.Series[int], values: pd.Series[str]) -> bool:
@@ -171,16 +168,37 @@ def _in_each(group: pd.Series[int], values: pd.Series[str]) -> bool:
     return bool(((counts > 0).all(axis=1) & (counts.min(axis=1) == counts.max(axis=1))).mean() >= NEARLY_ALL)
 
 
-def _which(column: pd.DataFrame, name: str, number: str, *, alone: bool) -> UsageError:
-    """What to choose; ``alone`` says that no chosen rows would have a repetition."""
-    every, numbered = choices_of(column), f"--column {shlex.quote(f'{number}={name}')}"
+def _of_models(rows: pd.DataFrame, name: str) -> bool:
+    """Whether a column names models that are not those of a comparison."""
+    return "model_a" not in rows and are_models(name, rows[name].dropna().astype(str).unique())
+
+
+def _who(rows: pd.DataFrame, name: str, parts: Sequence[Part], value: str, number: str) -> UsageError:
+    """What models did who are no repetitions: they answered or, where no judge has a name, they judged."""
+    judges = [] if "judge" in rows and rows["judge"].notna().any() else ["judge"]
+    response, *others = (f"--column {shlex.quote(f'{one}={name}')}" for one in ("response", *judges, number))
+    scored = value == "score" and "response" not in rows
+    ways = [response if scored else _own_items(parts, f"{{{name}}}"), *others]
+    text = (
+        f"column {name!r} looks like names of models, which are no repetitions by one judge. Where they answered: "
+        f"{ways[0]}; {f'where they judged: {ways[1]}; ' if judges else ''}where it numbers repetitions: {ways[-1]}"
+    )
+    return UsageError(text, lacks=f"{AGAIN}, unless column {name!r} says so", options=ways[:-1])
+
+
+def _which(rows: pd.DataFrame, name: str, number: str) -> UsageError:
+    """What to choose, where no chosen rows may have a repetition."""
+    # Other orders and prompts are repetitions too.
+    judged = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
+    once = not judged.assign(**{name: as_words(rows[name])}).duplicated().any()
+    every, numbered = choices_of(rows[[name]]), f"--column {shlex.quote(f'{number}={name}')}"
     choices, lacks = every[:MOST_NAMED], f"a choice of one of {len(every)} values of {name!r}"
     text = (
         f"column {name!r} has the same {len(every)} values for each item, and rows that differ in it count as "
         f"repetitions by one judge. Choose one: {'; '.join(choices)}; or {numbered} where they number repetitions"
     )
-    if alone:
+    if once and number == "trial":
         lacks = f"{AGAIN}, unless column {name!r} numbers them"
         return UsageError(text, lacks=lacks, options=[numbered])
-    numbers = pd.api.types.is_numeric_dtype(column[name])
+    numbers = pd.api.types.is_numeric_dtype(rows[name])
     return UsageError(text, lacks=lacks, options=[numbered, *choices] if numbers else [*choices, numbered])

@@ -71,3 +71,50 @@ def test_a_choice_of_several_steps_is_offered_although_its_options_stand_among_w
     said = refusal(raised.value, "accuracy", str(path), columns=NAMED, gold=(), choices={"threshold": "6"})
     command = f"bayesjudge accuracy {path} --column item=document --where criterion=clarity --threshold 6"
     assert said.instead[:2] == (f"{command} --where method=long", f"{command} --where method=short")
+
+
+#: One judge's scores of three models' answers to three items.
+ANSWERS = pd.DataFrame(
+    {
+        "item": [*"qqqrrrsss"],
+        "style": "plain",
+        "written": [*["gpt-4", "llama-2", "people"] * 3],
+        "score": [1, 2, 3, 2, 3, 5, 3, 5, 8],
+    }
+)
+
+
+@pytest.mark.parametrize("name", ["written", "generated_by", "llm"])
+def test_models_are_no_repetitions_of_one_answer(name: str) -> None:
+    rows = ANSWERS.rename(columns={"written": name})
+    # What their texts were written for comes in each item, too, and is what was taken for repetitions.
+    both = pd.concat([rows, rows.assign(style="terse")], ignore_index=True)
+    ways = [f"--column response={name}", f"--column judge={name}"]
+    for table in (rows, both, rows.assign(judge="j")):
+        with pytest.raises(UsageError, match=f"{name!r} looks like names of models") as raised:
+            read_repeats(table)
+        assert list(raised.value.options) == (ways[:1] if "judge" in table else ways)
+        assert str(raised.value).endswith(f"where it numbers repetitions: --column trial={name}")
+    _, scores = read_repeats(both, columns={"response": name}, where="style=terse")
+    assert scores is not None
+    assert scores.frame["response"].nunique() == 3
+    _, scores = read_repeats(rows, columns={"trial": name})
+    assert scores is not None
+    assert scores.warnings == ()
+
+
+def test_models_of_repeated_outcomes_and_of_verdicts_are_told_apart_by_what_these_have() -> None:
+    rows = ANSWERS.drop(columns="score")
+    outcomes = rows.assign(outcome=[*"abaabbaab"])
+    with pytest.raises(UsageError) as raised:
+        read_repeats(outcomes)
+    assert raised.value.options == ("--set 'item={written} {item}'", "--column judge=written")
+    trials, _ = read_repeats(outcomes, put={"item": "{written} {item}"})
+    assert trials is not None
+    assert trials.frame["item"].nunique() == 9
+    with pytest.raises(UsageError, match="where they judged: --column judge=written; where it numbers") as raised:
+        read_verdicts(rows.assign(model="m", verdict=[0, 1, 1, 1, 0, 1, 0, 0, 1]))
+    assert len(raised.value.options) == 2
+    # Of comparisons, whose models have columns, others are warned of.
+    battles = read_battles(rows.assign(model_a="x", model_b="y", verdict=[*"abaabbaab"]))
+    assert any("'written' has the same 3 values for each item" in said for said in battles.warnings)
