@@ -21,6 +21,7 @@ from bayesjudge.readers.values import as_words
 from bayesjudge.tables.battle_gaps import GAPS
 from bayesjudge.tables.choices import among_options
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary
+from bayesjudge.tables.unfold import COUNT_COLUMNS
 from bayesjudge.tables.words import ORDERS, OUTCOMES, code_numbers, code_order, code_outcome
 
 #: Share of the values that are no outcome, above which names of models are what they are.
@@ -191,6 +192,8 @@ def comparisons_offered(frame: pd.DataFrame, theirs: Mapping[str, str] = Mapping
     named = frame.rename(columns=dict(zip(sides, ("model_a", "model_b"), strict=True)))
     pair = zip(("model_a", "model_b"), () if known else sides, strict=False)
     models = "".join(f"--column {shlex.quote(f'{ours}={theirs.get(name, name)}')} " for ours, name in pair)
+    if set(COUNT_COLUMNS[:2]) <= set(frame.columns):
+        return [models.strip()] if models else []
     outcomes = [name for name in map(str, frame.columns) if name not in sides and _chosen(named, name)]
     coded = [name for name in map(str, frame.columns) if is_of_two(name) and _numbers_of_winners(frame[name])]
     if len(found := outcomes or coded) != 1:

@@ -15,7 +15,9 @@ from bayesjudge.tables.battle_gaps import GAPS, gap_of, require_no_ranks, with_g
 from bayesjudge.tables.battle_names import Coded, model_codes, named
 from bayesjudge.tables.coding import MISSING, code_names, names_of_rows
 from bayesjudge.tables.columns import name_columns, require_columns
+from bayesjudge.tables.repeat_rows import Unfolded, of_source
 from bayesjudge.tables.schema import Rule, broken_rules, no_rows, readable, readable_columns, same_within, usable_rows
+from bayesjudge.tables.unfold import COUNT_COLUMNS, unfold_outcomes
 from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome, numbers_of
 
 REQUIRED = ("model_a", "model_b")
@@ -23,8 +25,9 @@ REQUIRED = ("model_a", "model_b")
 IDS = ("item", "model_a", "model_b", "judge", "run", "voter")
 #: Numbers kept as they are.
 NUMBERS = ("length_a", "length_b")
+_EVENT = (*IDS, "order", "human", "verdict", *GAPS, *NUMBERS)
 #: Our names for the columns of a battle table.
-NAMES = (*IDS, "order", "human", "verdict", *GAPS, *NUMBERS)
+NAMES = (*_EVENT, *COUNT_COLUMNS)
 
 _ALLOWED = "at least one row with two models and an outcome"
 #: What the codes of `code_outcome` (a, b, tie, then missing as −1) represent.
@@ -37,7 +40,8 @@ def validate(
     """Usable rows, the count of the others by reason, and what was assumed; see `Battles`."""
     require_no_ranks(columns or {})
     table, warnings = name_columns(frame, columns, names=NAMES)
-    table = with_gap_named(table)
+    unfolded = _counted(with_gap_named(table))
+    table = unfolded.table
     missing = require_columns(table.columns, REQUIRED) + _no_evidence(table)
     if missing or table.empty:
         raise InputError(missing or [no_rows("a header without rows", _ALLOWED)])
@@ -45,9 +49,10 @@ def validate(
     coded, assumed = named(_code(table, gap))
     problems = broken_rules(coded.codes, _rules(coded))
     if problems:
-        raise InputError(problems)
-    chosen, dropped = _choose(coded)
-    return _assemble(coded, chosen, dropped), dropped, warnings + notes + assumed
+        raise InputError(of_source(problem, unfolded.source) for problem in problems)
+    chosen, lost = _choose(coded)
+    dropped = {**unfolded.dropped, **lost}
+    return _assemble(coded, chosen, dropped), dropped, warnings + unfolded.notes + notes + assumed
 
 
 #: How verdicts of one judge on one battle may differ.
@@ -57,6 +62,17 @@ _SWAPPED = (
 )
 
 
+def _counted(table: pd.DataFrame) -> Unfolded:
+    """One row a comparison, from counts of a judge's verdicts where these are all that says who won."""
+    if not _no_evidence(table) or "outcome" in table:
+        return Unfolded(table=table, source=np.arange(len(table)), dropped={})
+    unfolded = unfold_outcomes(table)
+    if not unfolded.numbered:
+        return unfolded
+    said = f"counts n_a and n_b of {len(table)} rows were read as {len(unfolded.table)} comparisons by a judge"
+    return replace(unfolded, table=unfolded.table.rename(columns={"outcome": "verdict"}), notes=(said, *unfolded.notes))
+
+
 def _no_evidence(table: pd.DataFrame) -> list[Problem]:
     if {"human", "verdict", "score_gap", "prob_a", "score_a"} & set(table.columns):
         return []
@@ -64,7 +80,7 @@ def _no_evidence(table: pd.DataFrame) -> list[Problem]:
         Problem(
             column="(table)",
             found=f"no outcome; the table has {list(table.columns)}",
-            allowed="a column human, verdict, score_gap, prob_a, or score_a and score_b",
+            allowed="a column human, verdict, score_gap, prob_a, score_a and score_b, or counts n_a and n_b",
             fix="Say which column it is: columns={'human': 'your_column'}, or --column human=your_column.",
         )
     ]
@@ -157,5 +173,5 @@ def _assemble(coded: Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int])
     core["gap"] = codes["gap"].to_numpy()
     for key in _there(table, *NUMBERS):
         core[key] = numbers_of(table[key])
-    extra = table.drop(columns=[name for name in NAMES if name in table]).reset_index(drop=True)
+    extra = table.drop(columns=[name for name in _EVENT if name in table]).reset_index(drop=True)
     return pd.concat([pd.DataFrame(core), extra], axis=1)

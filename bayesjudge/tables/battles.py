@@ -55,7 +55,8 @@ class Battles:
         frame : pandas.DataFrame
             One row an event: ``model_a``, ``model_b``, at least one of ``human``, ``verdict``,
             ``score_gap``, ``score_a`` with ``score_b`` or ``prob_a``, and where known ``item``, ``judge``,
-            ``order``, ``run``, ``voter``, ``length_a``, ``length_b`` and columns to group by.
+            ``order``, ``run``, ``voter``, ``length_a``, ``length_b`` and columns to group by; or one row a pair
+            with the counts ``n_a``, ``n_b`` and, where there are ties, ``n_tie`` of a judge's verdicts.
         columns : mapping of str to str, optional
             Our name to yours: ``{"human": "winner"}`` reads votes from your column ``winner``.
 

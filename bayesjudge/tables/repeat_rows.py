@@ -42,13 +42,15 @@ _FIX = "Recode it, or leave it empty where the judge gave none."
 class Unfolded:
     """A table with one row an event, and which row (N,) of the user's table each came from.
 
-    ``numbered`` says that repeated rows are what the user's form means, so that no warning is needed.
+    ``numbered`` says that repeated rows are what the user's form means, so that no warning is needed; ``notes`` is
+    what is said of columns next to counts.
     """
 
     table: pd.DataFrame
     source: NDArray[np.int64]
     dropped: Mapping[str, int]
     numbered: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,7 +89,7 @@ def validate_events(
     coded, numbered = _number(coded, layout, quiet=unfolded.numbered)
     problems = broken_rules(coded.codes, _rules(coded, layout))
     if problems:
-        raise InputError(_of_source(problem, unfolded.source) for problem in problems)
+        raise InputError(of_source(problem, unfolded.source) for problem in problems)
     codes = coded.codes
     unusable = {f"missing {key}": (codes[key] < 0).to_numpy() for key in (*layout.keys, layout.value, "trial")}
     unusable["exact repeat of a trial"] = ((codes["event"] >= 0) & codes["event"].duplicated()).to_numpy()
@@ -95,7 +97,7 @@ def validate_events(
     dropped = {**unfolded.dropped, **lost}
     if not keep.any():
         raise InputError([no_rows(f"only rows that cannot be used: {dropped}", allowed)])
-    return _assemble(coded, keep, layout), dropped, (*warnings, *question, *numbered)
+    return _assemble(coded, keep, layout), dropped, (*warnings, *unfolded.notes, *question, *numbered)
 
 
 def _code(table: pd.DataFrame, layout: Layout) -> CodedRows:
@@ -225,7 +227,7 @@ def _taken(values: pd.Index[Any], codes: NDArray[Any], column: pd.Series[Any] | 
     return names_of_rows(codes, values, column)
 
 
-def _of_source(problem: Problem, source: NDArray[np.int64]) -> Problem:
+def of_source(problem: Problem, source: NDArray[np.int64]) -> Problem:
     """The problem with row numbers of the user's own table."""
     rows = np.unique(source[np.asarray(problem.rows, dtype=np.int64) - 1]) + 1
     return replace(problem, rows=tuple(rows.tolist()))

@@ -15,7 +15,7 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.coding import UNKNOWN
 from bayesjudge.tables.repeat_rows import Unfolded
 from bayesjudge.tables.schema import broken_rules, readable_as
-from bayesjudge.tables.words import OUTCOMES, code_numbers
+from bayesjudge.tables.words import OUTCOMES, code_numbers, numbers_of
 
 #: Columns of the count form, in the order of `OUTCOMES`; the last is optional.
 COUNT_COLUMNS = ("n_a", "n_b", "n_tie")
@@ -43,8 +43,20 @@ def unfold_outcomes(table: pd.DataFrame) -> Unfolded:
     # Trials of one row have no names of their own; numbering starts again in each cell.
     rest = table.drop(columns=[*names, *(["trial"] if "trial" in table else [])])
     long = rest.iloc[source].reset_index(drop=True).assign(outcome=pd.array(outcome, dtype="str"))
-    dropped = {"missing counts": int(missing.sum())} if missing.any() else {}
-    return Unfolded(table=long, source=source, dropped=dropped, numbered=True)
+    lost = {"missing counts": missing, "no outcome counted": ~missing & (counts.sum(axis=1) == 0)}
+    dropped = {reason: int(rows.sum()) for reason, rows in lost.items() if rows.any()}
+    return Unfolded(table=long, source=source, dropped=dropped, numbered=True, notes=_not_counted(table, counts))
+
+
+#: Names of counts of trials without an outcome.
+_NO_OUTCOME = re.compile(r"n_(.*_)?(refus|err|invalid|fail|skip|abst|neither|other|unknown|unclear|unpars|none|null).*")
+
+
+def _not_counted(table: pd.DataFrame, counts: NDArray[np.int64]) -> tuple[str, ...]:
+    """What is said of counts of refusals and the like next to those that are read."""
+    sums = {name: np.nansum(numbers_of(table[name])) for name in table.columns if _NO_OUTCOME.fullmatch(str(name))}
+    said = " and ".join(f"{name!r} ({total:.0f} in all)" for name, total in sums.items() if total > 0)
+    return (f"{said} next to {counts.sum()} counted outcomes: not used, as no outcome of a, b or tie",) if said else ()
 
 
 def unfold_scores(table: pd.DataFrame) -> Unfolded:

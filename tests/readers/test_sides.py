@@ -541,3 +541,15 @@ def test_a_slot_of_other_letters_than_the_outcomes_is_asked_about() -> None:
         trials, _ = read_repeats(known, columns=columns)
         assert trials is not None
         assert len(trials) == 2
+
+
+def test_counts_of_two_names_are_offered_as_comparisons(tmp_path: Path) -> None:
+    pairs = [(one, two) for k, one in enumerate("vwxyz") for two in "vwxyz"[k + 1 :]]
+    table = pd.DataFrame(pairs, columns=["task_a", "task_b"]).assign(n_a=range(10), n_b=2)
+    table.to_csv(tmp_path / "counts.csv", index=False)
+    found = inspect_source(str(tmp_path / "counts.csv")).questions["elo"]
+    said = "--column model_a=task_a --column model_b=task_b"
+    assert found.commands == [f"bayesjudge elo {tmp_path / 'counts.csv'} {said}"]
+    wins = table.rename(columns={"n_a": "wins", "n_b": "losses"})
+    named = {"model_a": "task_a", "model_b": "task_b", "n_a": "wins", "n_b": "losses"}
+    assert read_battles(wins, columns=named).frame["verdict"].sum() == table["n_a"].sum()
