@@ -17,7 +17,7 @@ from bayesjudge.readers.marks import one_vote_a_row
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_pairs
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.sides import pairs_as_items, verdict_among_columns, winners_named
+from bayesjudge.readers.sides import codes_to_state, pairs_as_items, verdict_among_columns, winners_named
 from bayesjudge.tables import Pairs
 from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.pair_rows import CHOICES, NAMES
@@ -114,6 +114,7 @@ def read_pairs(
         found = located(error.problems, named)
         keys = ("item", "judge", "attack", "order")
         better = choose_one(whole, found, value="judge_prefers", keys=keys, known=NAMES)
+        better = better or codes_to_state(whole, found)
         raise better or parts[0].explained(InputError(found)) from error
     return replace(
         pairs,

@@ -143,7 +143,7 @@ def may_be_winners(frame: pd.DataFrame, value: str, name: str, *, ours: str) -> 
 
 
 def codes_to_state(frame: pd.DataFrame, problems: Sequence[Problem], *, theirs: str = "") -> InputError | None:
-    """The problems of outcomes that are 0, 1 and 2, with the options that state what these mean.
+    """The problems of outcomes that are 0, 1 and 2, or grades of the winner, with options that state what these mean.
 
     theirs: The column of a tool's file that they are from.
 
@@ -152,23 +152,47 @@ def codes_to_state(frame: pd.DataFrame, problems: Sequence[Problem], *, theirs: 
     >>> wrong = Problem(column="human", found="2", allowed="a, b or tie", fix="Recode it.", rows=[3])
     >>> codes_to_state(pd.DataFrame({"human": [0, 1, 2]}), [wrong]).options
     ("--set 'human={human:0=tie,1=a,2=b}'", "--set 'human={human:0=a,1=b,2=tie}'")
+    >>> codes_to_state(pd.DataFrame({"human": ["slight_A", "strong B", "tie"]}), [wrong]).options
+    ("--set 'human={human:slight_A=a,strong B=b}'",)
     """
     for one in problems:
-        if not one.rows or one.column not in frame or not _unclear(frame[one.column]):
+        if not one.rows or one.column not in frame:
+            continue
+        name = theirs or one.theirs or one.column
+        # Repeated numbers without models may be grades.
+        unclear = _unclear(frame[one.column]) and (one.column != "outcome" or all(_models(frame)))
+        if not (codes := _UNCLEAR if unclear else _grades_of_winners(frame[one.column])):
             continue
         table = f"--format table --column {shlex.quote(f'{one.column}={theirs}')} " if theirs else ""
-        name = theirs or one.theirs or one.column
-        options = [f"{table}{option}" for option in _stated(name, name)]
+        options = [f"{table}{option}" for option in _stated(name, name, codes)]
         fix = (
             f"Numbers of {name!r} may be codes of the winner, and nothing says which is which: {' or '.join(options)}."
+            if unclear
+            else f"Words of {name!r} grade the winner, and grades are not used: {options[0]} reads who won."
         )
-        return InputError([replace(each, fix=fix) if each is one else each for each in problems], options=options)
+        mine = [replace(each, fix=fix) if each.column == one.column else each for each in problems]
+        return InputError(mine, options=options)
     return None
 
 
-def _stated(ours: str, name: str) -> list[str]:
-    """The options that state what 0, 1 and 2 of a column mean."""
-    return [f"--set {shlex.quote(f'{ours}={{{name}:{codes}}}')}" for codes in _UNCLEAR]
+#: Words of a grade that may mean the other side than the one they name, and the most grades that are typed.
+_DENIED = frozenset({"not", "no", "worse", "worst", "lose", "loses", "lost", "bad", "against", "than", "over"})
+_MOST_GRADES = 10
+
+
+def _grades_of_winners(column: pd.Series[Any]) -> tuple[str, ...]:
+    """Words that name one side each and how much it is better, and that side, as ``--set`` writes them; else none."""
+    unknown = as_words(column[code_outcome(column) == UNKNOWN]).unique()
+    found = {word: {*re.split(r"[\W_]+", word.casefold())} for word in unknown}
+    sides = {word: [side for side in OUTCOMES if side in parts] for word, parts in found.items()}
+    typed = all(len(sides[word]) == 1 and not (_DENIED & found[word] or re.search(r"[,=:{}]", word)) for word in found)
+    words = ",".join(f"{word}={side}" for word, (side, *_) in sides.items()) if typed else ""
+    return (words,) if words and len(found) <= _MOST_GRADES else ()
+
+
+def _stated(ours: str, name: str, means: Sequence[str] = _UNCLEAR) -> list[str]:
+    """The options that state what 0, 1 and 2, or other values, of a column mean."""
+    return [f"--set {shlex.quote(f'{ours}={{{name}:{codes}}}')}" for codes in means]
 
 
 def comparisons_offered(frame: pd.DataFrame, theirs: Mapping[str, str] = MappingProxyType({})) -> list[str]:

@@ -19,7 +19,14 @@ from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.repetitions import repeats_of_what, require_one_criterion
-from bayesjudge.readers.sides import may_be_winners, pairs_as_items, verdict_among_columns, winners_named, yes_and_no
+from bayesjudge.readers.sides import (
+    codes_to_state,
+    may_be_winners,
+    pairs_as_items,
+    verdict_among_columns,
+    winners_named,
+    yes_and_no,
+)
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS, other_letters
@@ -268,7 +275,8 @@ def _trials(
     try:
         trials = Trials.from_frame(frame)
     except InputError as error:
-        raise InputError(located(error.problems, named)) from error
+        found = located(error.problems, named)
+        raise codes_to_state(frame, found) or InputError(found) from error
     warnings += _of_what(frame, named, TRIALS, TRIAL_NAMES, assumed=trials.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + trials.warnings))
     # A winner is one of two, whatever it is written as.

@@ -553,3 +553,28 @@ def test_counts_of_two_names_are_offered_as_comparisons(tmp_path: Path) -> None:
     wins = table.rename(columns={"n_a": "wins", "n_b": "losses"})
     named = {"model_a": "task_a", "model_b": "task_b", "n_a": "wins", "n_b": "losses"}
     assert read_battles(wins, columns=named).frame["verdict"].sum() == table["n_a"].sum()
+
+
+@pytest.mark.parametrize("ours", ["verdict", "outcome", "judge_prefers"])
+def test_words_that_grade_the_winner_are_offered_as_who_won(ours: str) -> None:
+    words = ["slight_A", "strongly B", "tie", "A"]
+    rows = pd.DataFrame({"item": range(8), "model_a": "x", "model_b": "y", "says": words * 2})
+
+    def wins(words: pd.DataFrame, **put: Any) -> list[Any]:
+        if ours == "verdict":
+            return read_battles(words, columns={ours: "says"}, **put).frame["verdict"].map({1: "a", 0: "b"}).tolist()
+        if ours == "outcome":
+            (trials, _) = read_repeats(words, columns={ours: "says"}, **put)
+            return [] if trials is None else trials.frame["outcome"].tolist()
+        return read_pairs(words.assign(human="a"), columns={ours: "says"}, **put).frame["judge_prefers"].tolist()
+
+    with pytest.raises(InputError, match="'says' grade the winner, and grades are not used") as raised:
+        wins(rows)
+    assert raised.value.options == ("--set 'says={says:slight_A=a,strongly B=b}'",)
+    found = wins(rows, put={"says": "{says:slight_A=a,strongly B=b}"})
+    assert (found[0], found[1], found[3]) == ("a", "b", "a")
+    # Which side these words mean, or whether they can be typed, is not clear.
+    for word in ("A not better", "A over B", "hm", "A: much", "worse_A"):
+        with pytest.raises(InputError) as raised:
+            wins(rows.assign(says=[word, *words[1:]] * 2))
+        assert raised.value.options == ()
