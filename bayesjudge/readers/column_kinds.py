@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import pandas as pd
+
 from bayesjudge.readers.column_names import (
     BATTLE_ALIASES,
     PAIR_ALIASES,
@@ -13,6 +15,7 @@ from bayesjudge.readers.column_names import (
     VERDICT_ALIASES,
     folded,
     means_any,
+    means_known,
 )
 
 #: Our names of what people or a judge say, and of whom.
@@ -123,6 +126,20 @@ def are_models(name: str, values: Iterable[str]) -> bool:
     """
     known = [_MODEL_NAMED.search(value.casefold()) is not None for value in values]
     return _OF_MODELS.fullmatch(folded(name)) is not None or sum(known) > len(known) / 2
+
+
+def repeated_ids(frame: pd.DataFrame) -> list[str]:
+    """Columns of ids without a name that questions read, each on several rows and more of them than rows of each.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"document_id": [*"qqrr"], "user_id": [*"uvuv"], "call_id": [*"wxyz"], "batch_id": 1})
+    >>> repeated_ids(frame)
+    ['document_id']
+    """
+    named = [name for name in map(str, frame.columns) if folded(name).endswith("_id") and not means_known(name)]
+    each = {name: frame[name].nunique() for name in named if isinstance(frame[name], pd.Series)}
+    return [name for name, ids in each.items() if ids < frame[name].count() <= ids**2]
 
 
 def is_of_two(name: str) -> bool:

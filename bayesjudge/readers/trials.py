@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_kinds import is_of_two
+from bayesjudge.readers.column_kinds import is_of_two, repeated_ids
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
 from bayesjudge.readers.conflicts import items_of_files
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
@@ -276,7 +276,8 @@ def _trials(
         trials = Trials.from_frame(frame)
     except InputError as error:
         found = located(error.problems, named)
-        raise codes_to_state(frame, found) or InputError(found) from error
+        better = codes_to_state(frame, found)
+        raise better or InputError(found, options=_named_as_item(named[0], error)) from error
     warnings += _of_what(frame, named, TRIALS, TRIAL_NAMES, assumed=trials.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + trials.warnings))
     # A winner is one of two, whatever it is written as.
@@ -301,10 +302,12 @@ def _require_chosen_slots(frame: pd.DataFrame, part: Part, columns: Mapping[str,
 
 
 def _named_as_item(part: Part, error: InputError) -> list[str]:
-    """The option that takes the column of responses for that of items, which is all that is lacking."""
+    """The option that takes the column of responses, or the one of ids, for that of items, which alone is lacking."""
+    if [problem.column for problem in error.problems] != ["item"] or "item" in part.frame:
+        return []
     theirs = part.read_as.get("response", "response")
-    alone = [problem.column for problem in error.problems] == ["item"] and "item" not in part.frame
-    return [f"--column {shlex.quote(f'item={theirs}')}"] if alone and means_any([theirs], ["response_id"]) else []
+    found = [theirs] if means_any([theirs], ["response_id"]) else repeated_ids(part.frame)
+    return [f"--column {shlex.quote(f'item={name}')}" for name in found] if len(found) == 1 else []
 
 
 def _scores(

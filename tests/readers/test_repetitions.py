@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -118,3 +119,15 @@ def test_models_of_repeated_outcomes_and_of_verdicts_are_told_apart_by_what_thes
     # Of comparisons, whose models have columns, others are warned of.
     battles = read_battles(rows.assign(model_a="x", model_b="y", verdict=[*"abaabbaab"]))
     assert any("'written' has the same 3 values for each item" in said for said in battles.warnings)
+
+
+@pytest.mark.parametrize("value", [{"score": [3, 4, 5, 5, 1, 2] * 2}, {"outcome": [*"abbaab"] * 2}])
+def test_the_one_column_of_repeated_ids_is_offered_as_items(value: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "ids.csv"
+    rows = pd.DataFrame({"document_id": [*"qqqrrrsssttt"], "call_id": range(12), "batch_id": [*[1] * 6, *[2] * 6]})
+    rows.assign(**value).to_csv(path, index=False)
+    found = inspect_source(str(path)).questions["reliability"]
+    assert found.commands == [f"bayesjudge reliability {path} --column item=document_id"]
+    # Of two, none is known to be meant.
+    rows.assign(**value, page_id=rows["document_id"]).to_csv(path, index=False)
+    assert inspect_source(str(path)).questions["reliability"].commands == []
