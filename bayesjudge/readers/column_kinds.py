@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 
 import pandas as pd
@@ -17,6 +18,9 @@ from bayesjudge.readers.column_names import (
     means_any,
     means_known,
 )
+from bayesjudge.readers.values import as_words
+from bayesjudge.tables.coding import UNKNOWN
+from bayesjudge.tables.words import code_numbers, code_outcome
 
 #: Our names of what people or a judge say, and of whom.
 _SAID = ("verdict", "judge", "label", "score", "judge_prefers", "human", "human_prefers", "voter")
@@ -189,3 +193,29 @@ def is_measure(name: str) -> bool:
     (True, True, True, False)
     """
     return _MEASURES.fullmatch(folded(name)) is not None
+
+
+#: Share of rows that may have other words than a, b and tie in a column of choices.
+_MOST_OTHERS = 0.2
+
+
+def choices_offered(frame: pd.DataFrame) -> list[str]:
+    """The option that reads the one column named as choices of two; of its few other words, as refusals, as missing.
+
+    Examples
+    --------
+    >>> choices_offered(pd.DataFrame({"choice_first": [*"abbab", "refusal"]}))
+    ["--set 'outcome={choice_first:refusal=}'"]
+    """
+    found: dict[str, list[str]] = {}
+    for name in (name for name in map(str, frame.columns) if is_of_two(name) and not is_of_people(name)):
+        if isinstance(frame[name], pd.Series) and not means_known(name):
+            codes, numbers = code_outcome(frame[name]), code_numbers(frame[name])[1]
+            others = as_words(frame[name][codes == UNKNOWN])
+            if {0, 1} <= {*codes} and not len(numbers) and len(others) <= _MOST_OTHERS * len(frame):
+                found[name] = sorted(others.unique())
+    if len(found) != 1:
+        return []
+    ((name, no_choice),) = found.items()
+    missing = f"{{{name}:{','.join(f'{word}=' for word in no_choice)}}}" if no_choice else ""
+    return [f"--set {shlex.quote(f'outcome={missing}')}" if missing else f"--column {shlex.quote(f'outcome={name}')}"]

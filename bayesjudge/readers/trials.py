@@ -10,9 +10,9 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_kinds import is_of_two, repeated_ids
+from bayesjudge.readers.column_kinds import choices_offered, is_of_two, repeated_ids
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
-from bayesjudge.readers.conflicts import items_of_files
+from bayesjudge.readers.conflicts import choose_one, items_of_files
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
@@ -169,7 +169,7 @@ def read_repeats(
     if compared == list(COUNT_COLUMNS[:2]):
         _require_no_votes(parts[0], {*found, *mapped})
     if not (compared or scored):
-        raise parts[0].explained(InputError([_neither(found)]))
+        raise parts[0].explained(InputError([_neither(found)], options=choices_offered(parts[0].frame)))
     # Of a log with both, the rows that are used may hold one of them alone.
     empty = [names for names in (compared, scored) if names and not _filled(parts, names)]
     left_out = empty[0] if compared and scored and len(empty) == 1 else None
@@ -276,7 +276,7 @@ def _trials(
         trials = Trials.from_frame(frame)
     except InputError as error:
         found = located(error.problems, named)
-        better = codes_to_state(frame, found)
+        better = codes_to_state(frame, found) or _apart(frame, found, TRIALS)
         raise better or InputError(found, options=_named_as_item(named[0], error)) from error
     warnings += _of_what(frame, named, TRIALS, TRIAL_NAMES, assumed=trials.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + trials.warnings))
@@ -324,7 +324,8 @@ def _scores(
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:
-        raise InputError(located(error.problems, named), options=_named_as_item(named[0], error)) from error
+        found = located(error.problems, named)
+        raise _apart(frame, found, SCORES) or InputError(found, options=_named_as_item(named[0], error)) from error
     warnings += _of_what(frame, named, SCORES, SCORE_NAMES, assumed=scores.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + scores.warnings))
     return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))
@@ -333,6 +334,11 @@ def _scores(
 def _require_one_criterion(frame: pd.DataFrame, parts: Sequence[Part], layout: Layout) -> None:
     keys = (*layout.keys, *layout.conditions)
     require_one_criterion(frame, parts, value=layout.value, keys=keys, number="trial")
+
+
+def _apart(frame: pd.DataFrame, problems: Sequence[Problem], layout: Layout) -> InputError | None:
+    keys = (*layout.keys, "trial", *layout.conditions)
+    return choose_one(frame, problems, value=layout.value, keys=keys, known=layout.columns)
 
 
 def _of_what(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from commands import run
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_repeats, read_verdicts
 from bayesjudge.readers.asking import refusal
 from bayesjudge.readers.inspection import inspect_source
@@ -131,3 +131,33 @@ def test_the_one_column_of_repeated_ids_is_offered_as_items(value: dict[str, Any
     # Of two, none is known to be meant.
     rows.assign(**value, page_id=rows["document_id"]).to_csv(path, index=False)
     assert inspect_source(str(path)).questions["reliability"].commands == []
+
+
+def test_the_one_column_of_choices_is_offered_as_outcomes(tmp_path: Path) -> None:
+    path = tmp_path / "choices.csv"
+    rows = pd.DataFrame({"pair_id": [*"qrstu"] * 2, "choice_original": [*"abbab", *"aabb", "refusal"]})
+
+    def offered(table: pd.DataFrame) -> list[str]:
+        table.to_csv(path, index=False)
+        return inspect_source(str(path)).questions["reliability"].commands
+
+    assert offered(rows) == [f"bayesjudge reliability {path} --set 'outcome={{choice_original:refusal=}}'"]
+    trials, _ = read_repeats(rows, put={"outcome": "{choice_original:refusal=}"})
+    assert trials is not None
+    assert (len(trials), dict(trials.dropped)) == (9, {"missing outcome": 1})
+    clear = rows.replace("refusal", "tie")
+    assert offered(clear) == [f"bayesjudge reliability {path} --column outcome=choice_original"]
+    # Of two columns none is known to be meant; people's, orders and other words are no judge's choices.
+    assert offered(clear.assign(best_of=clear["choice_original"])) == []
+    for name in ("human_choice_2", "arm"):
+        assert offered(clear.rename(columns={"choice_original": name})) == []
+    assert offered(rows.assign(choice_original=[*"abcdeabcde"])) == []
+
+
+def test_outcomes_and_scores_of_one_trial_that_a_column_tells_apart_are_a_choice_of_rows() -> None:
+    rows = pd.DataFrame({"item": [*"qqrrss"] * 2, "trial": [0] * 6 + [1] * 6, "ordering": [0, 1] * 6})
+    for value in ({"outcome": [*"abbaabbaabab"]}, {"score": [1, 2, 3, 1, 4, 2] * 2}):
+        with pytest.raises(InputError, match="but one within 'ordering'") as raised:
+            read_repeats(rows.assign(**value))
+        assert raised.value.options == ("--where ordering=0", "--where ordering=1")
+        assert any(read_repeats(rows.assign(**value), where="ordering=0"))
