@@ -14,9 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from bayesjudge.report import Comparison, render_page
+from bayesjudge.report import Comparison, Interval, Page, Table, render_page
 from bayesjudge.report.stored import QUESTIONS
 from bayesjudge.report.writing import MOST_ROWS
 
@@ -67,11 +68,25 @@ function found({ stops, tops, unreachable }) {
     cut: [...document.querySelectorAll("table")].filter((one) => one.checkVisibility())
       .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
       .map((one) => one.textContent.trim().slice(0, 40)),
+    broken: [...document.querySelectorAll(".first thead th")].flatMap(brokenWords),
     unreachable, drawings: drawings.length, outside: drawings.map(marksOutside).reduce((a, b) => a + b, 0),
     sorted: [...document.querySelectorAll("table.sortable")].flatMap(sortedColumns), wrong,
     rows: Math.max(...[...document.querySelectorAll("tbody")].map((one) => one.rows.length)),
   };
   parent.postMessage(JSON.stringify(values), "*");
+}
+// Words of twelve letters or fewer that stand on two lines.
+function brokenWords(heading) {
+  const texts = document.createTreeWalker(heading, NodeFilter.SHOW_TEXT), found = [];
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/[A-Za-z]+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      if (word[0].length <= 12 && range.getClientRects().length > 1) found.push(word[0]);
+    }
+  }
+  return found;
 }
 function marksOutside(drawing) {
   const whole = drawing.getBoundingClientRect();
@@ -141,6 +156,7 @@ def test_the_first_screen_holds_the_answer_and_its_table(
     assert not found["sideways"]
     assert found["drawings"] > 0
     assert found["outside"] == 0
+    assert found["broken"] == []
     assert found["stops"] <= 40
     assert found["jumps"] == 0
     assert found["unreachable"] == 0
@@ -150,6 +166,20 @@ def test_the_first_screen_holds_the_answer_and_its_table(
         assert found["wide"] == []
     if question == "accuracy by many":
         assert found["rows"] > MOST_ROWS
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_short_word_of_a_heading_is_never_broken(width: int, tmp_path: Path) -> None:
+    """Of three judges the column of models had room for two letters of its name."""
+    judges = ["claude-3-opus-20240229", "gemini-1.5-pro", "CodeLlama_34b_Instruct_of_a_name_that_has_no_end_at_all"]
+    names = {f"Bayesian (Bradley–Terry) by {judge}": Interval(1500, 1400, 1600) for judge in judges}
+    frame = pd.DataFrame([{"model": name, **names} for name in "xyz"])
+    table = Table(caption="Elo", frame=frame, number_format=".0f")
+    page = Page(title="Elo", question="Which?", headline=["x leads."], table=table)
+    found = measured(render_page(page), tmp_path, width, 800)
+    assert found["broken"] == []
+    assert found["right"] <= width
+    assert not found["sideways"]
 
 
 def test_the_button_saves_the_answer(answer_to: Callable[[str], Comparison], tmp_path: Path) -> None:
