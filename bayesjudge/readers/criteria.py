@@ -227,6 +227,32 @@ def unread_scores(column: pd.Series[Any], name: str, reading: Reading) -> tuple[
     return (f"{lost.sum()} of {(codes != -1).sum()} values of {name!r} are no numbers and count as missing: {words}",)
 
 
+def cut_instead(frame: pd.DataFrame, name: str, reading: Reading) -> tuple[str, ...]:
+    """What is said of verdicts that a threshold leaves out, as it cuts the column ``score`` next to them.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"score": [1, 9, 2], "verdict": [1, 0, None]})
+    >>> print(cut_instead(frame, "verdict", Reading(threshold=5))[0])
+    --threshold 5 cuts 'score', not 'verdict', which says otherwise in 2 of 2 rows that have both: to have the ...
+    """
+    if reading.threshold is None or reading.criterion[1] or not {"verdict", "score"} <= {*frame.columns}:
+        return ()
+    (codes, scores), said = code_numbers(frame["score"]), code_binary(frame["verdict"])
+    passed, plain = np.array([*map(reading.passes, scores), 0]), bool((said >= MISSING).all())
+    if not plain:
+        places, numbers = code_numbers(frame["verdict"])
+        said = np.where(places >= 0, np.array([*map(reading.passes, numbers), 0])[places], MISSING)
+    both = (codes >= 0) & (said >= 0)
+    differ = int((passed[codes] != said)[both].sum())
+    typed = "leave --threshold out" if plain else f"type --column {shlex.quote(f'verdict={name}')}"
+    text = (
+        f"--threshold {reading.threshold} cuts 'score', not {name!r}, which says otherwise in {differ} of "
+        f"{both.sum()} rows that have both: to have the verdicts of {name!r}, {typed}"
+    )
+    return (text,) if differ else ()
+
+
 def first_words(column: pd.Series[Any], name: str, reading: Reading) -> tuple[pd.Series[Any], tuple[str, ...]]:
     """Replies that begin with yes or no and a stop, as these words, and what is said of them; else as they are.
 

@@ -21,7 +21,7 @@ from bayesjudge.readers.column_names import (
     reference_answers,
 )
 from bayesjudge.readers.conflicts import choose_one, items_of_files, several_answers
-from bayesjudge.readers.criteria import first_words, unread_scores
+from bayesjudge.readers.criteria import cut_instead, first_words, unread_scores
 from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
 from bayesjudge.readers.items import Items, by_answer, labels_together, of_log, read_items, with_items
@@ -240,15 +240,15 @@ def _named(
         mine = _together(cells) | ({theirs: whole["label"]} if "label" in whole else {})
         scaled = lost + of_people + on_one_scale({**grades, **mine}, whole.get("verdict"), reading, among=among)
         if "verdict" in whole:
-            named_so = one.read_as.get("verdict", "verdict")
-            scaled += unread_scores(whole["verdict"], named_so, reading)
-            replies, said = first_words(whole["verdict"], named_so, reading)
+            scaled += unread_scores(whole["verdict"], names["verdict"], reading)
+            replies, said = first_words(whole["verdict"], names["verdict"], reading)
             whole, scaled = whole.assign(verdict=replies), scaled + said
         chosen = (
             "verdict" in mapped | put or reading.criterion[0] or (reading.wide and Wide.parsed(reading.wide).verdicts)
         )
         # Next to a column that the user chose, one called score is not the judge's.
         judged = whole.drop(columns="score", errors="ignore") if chosen else whole
+        scaled += cut_instead(judged, names["verdict"], reading)
         read = meaning_yes(judged, part.name, reading, label=theirs)
         whole = whole.assign(**{name: read[name] for name in _SAID if name in read})
     marks = one_mark_a_row(whole, cells, part.name, reading) if several else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import shutil
 import tempfile
 import threading
@@ -435,6 +436,23 @@ def test_a_threshold_cuts_the_column_that_was_chosen_and_no_other_called_score(c
     """Verdicts were those of ``score``, without a word."""
     log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "gpt": [9, 2, 8], "score": [1, 9, 2]})
     assert read_verdicts(log, threshold="5", **chosen).frame["verdict"].tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "threshold", "said"),
+    [
+        ([1, 0, None], "5", "cuts 'score', not 'verdict', which says otherwise in 2 of 2 rows that have both"),
+        (["no", "yes", "yes"], "5", r"otherwise in 1 of 3 .*'verdict', leave --threshold out"),
+        ([1, 9, 9], "5", r"otherwise in 1 of 3 .*'verdict', type --column verdict=verdict"),
+        ([0, 1, None], "5", None),
+        ([1, 0, None], None, None),
+    ],
+)
+def test_verdicts_that_a_threshold_leaves_out_are_named(verdict: list[Any], threshold: Any, said: str | None) -> None:
+    """``score`` was cut in their place without a word."""
+    log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "score": [1, 9, 2], "verdict": verdict})
+    warnings = " ".join(read_verdicts(log, threshold=threshold).warnings)
+    assert re.search(said, warnings) if said else "cuts" not in warnings
 
 
 def test_a_value_in_a_list_is_named_by_its_place() -> None:
