@@ -181,17 +181,41 @@ def oriented(rows: Estimates, models: Iterable[str]) -> Estimates:
 LOW_YOUDEN = 0.3
 
 
-def about(population: Population, shares: Mapping[str, Mapping[str, float]] | None = None) -> str:
-    """What the intervals are about, in one sentence."""
+def plural(column: str) -> str:
+    """The values of a column in words: those that hold prompts, items and voters are spelled out; others are quoted."""
+    if re.search("prompt|question|instruction|conversation", column):
+        return "prompts"
+    return {"item": "items", "voter": "voters"}.get(column, f"values of {column!r}")
+
+
+def about(
+    population: Population,
+    shares: Mapping[str, Mapping[str, float]] | None = None,
+    clusters: Mapping[str, int] | None = None,
+) -> str:
+    """What the intervals are about, in one sentence.
+
+    clusters: How many units other than the items there are, by the column that names them.
+
+    Examples
+    --------
+    >>> print(about("superpopulation", clusters={"topic": 43}))
+    Intervals are about accuracy on questions like these: they are for new values of 'topic' (43 here), each with ...
+    """
+    units = "".join(
+        f"they are for new {plural(column) if column else 'clusters'} ({n:,} here), each with its items"
+        for column, n in (clusters or {}).items()
+    )
     if shares:
         mixes = (
             f"{column} {', '.join(f'{level} {share:.0%}' for level, share in mix.items())}"
             for column, mix in shares.items()
         )
-        return f"Intervals are about accuracy on a stated mix of questions like these: {'; '.join(mixes)}."
+        said = "; ".join([*mixes, *filter(None, [units])])
+        return f"Intervals are about accuracy on a stated mix of questions like these: {said}."
     if population == "items":
         return "Intervals are about accuracy on exactly these items: labels count as they are, others are predicted."
-    return "Intervals are about accuracy on questions like these: the items are a sample of them."
+    return f"Intervals are about accuracy on questions like these: {units or 'the items are a sample of them'}."
 
 
 def estimand_in(answer: Comparison, name: str) -> str:

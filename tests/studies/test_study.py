@@ -565,6 +565,25 @@ def test_every_shape_of_data_has_a_sane_answer(log, shape):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"cluster": "doc"}, "they are for new values of 'doc' (20 here), each with its items."),
+        ({}, "the items are a sample of them."),
+    ],
+)
+def test_where_clusters_are_the_units_everyone_is_told(log, options, said):
+    """The first lines and the checklist called items the sample where clusters were it."""
+    items = pd.factorize(log["item"])[0]
+    answer = ask(log.assign(doc=items % 20), **options)
+    told = f"Intervals are about accuracy on questions like these: {said}"
+    assert [line for line in headline(answer) if line.startswith("Intervals")] == [told]
+    assert answer.checklist[0][2].startswith(told)
+    assert list(answer.settings["clusters"].items()) == [(name, 20) for name in options.values()]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
 def test_one_model_has_no_differences(log):
     answer = sane(ask(log[log["model"] == "a"], compare=True))
     assert set(answer.estimates.frame["estimand"]) == {"accuracy"}

@@ -71,7 +71,7 @@ def headline(answer: Comparison) -> list[str]:
         *_alone(answer, judges),
         *_raw(answer),
         *_labels_needed(answer),
-        about(answer.settings["population"], answer.settings.get("shares")),
+        about(answer.settings["population"], answer.settings.get("shares"), answer.settings.get("clusters")),
     ]
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pandas as pd
 
 from bayesjudge.estimates.table import method_words
 from bayesjudge.report.comparison import Comparison
-from bayesjudge.report.lead import chance_words, counted, interval_words, leading, point_words, refusal, sentence
+from bayesjudge.report.lead import (
+    chance_words,
+    counted,
+    interval_words,
+    leading,
+    plural,
+    point_words,
+    refusal,
+    sentence,
+)
 
 #: Baselines that answer where the posterior may not, the best first; without clusters they are ``[independent]``.
 VALID = tuple(name + how for name in ("hard-elo", "soft-elo") for how in ("", "[independent]"))
@@ -87,25 +95,16 @@ def _held_out(answer: Comparison) -> list[str]:
 
 
 def about_intervals(answer: Comparison) -> str:
-    """What intervals are for, in one line.
-
-    Names of columns that hold prompts, items and voters are spelled out; others are quoted.
-    """
+    """What intervals are for, in one line."""
     clusters: dict[str, int] = answer.settings["clusters"]
     if not clusters:
         return "intervals take battles as independent (cluster none): shared prompts make them too narrow"
     whose = answer.ranks["judge"].iloc[0] if len(answer.ranks) else ""
     effects = answer.diagnostics.where(estimand="design_effect", judge=whose).frame["point"]
     effect = f", design effect {effects.median():.1f}" if len(effects) else ""
-    named = [(count, _plural(column)) for column, count in clusters.items()]
+    named = [(count, plural(column)) for column, count in clusters.items()]
     counts = " and ".join(f"{count:,} {name}" for count, name in named)
     return f"intervals are for new {' and '.join(name for _, name in named)}; these battles have {counts}{effect}"
-
-
-def _plural(column: str) -> str:
-    if re.search("prompt|question|instruction|conversation", column):
-        return "prompts"
-    return {"item": "items", "voter": "voters"}.get(column, f"values of {column!r}")
 
 
 def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:

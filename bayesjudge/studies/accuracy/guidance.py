@@ -213,11 +213,12 @@ def checklist(
     prob: float,
     labels: str,
     population: Population = "superpopulation",
+    clusters: Mapping[str, int] | None = None,
 ) -> tuple[ChecklistItem, ...]:
     """The seven items with what these data say."""
     shared, sentence = shared_calibration(diagnostics)
     return (
-        _estimand(population),
+        _estimand(population, clusters),
         _comparison(counts, estimates, population, prob),
         _calibration(counts, labels, selection),
         _intervals(counts, prob),
@@ -227,10 +228,10 @@ def checklist(
     )
 
 
-def _estimand(population: Population) -> ChecklistItem:
+def _estimand(population: Population, clusters: Mapping[str, int] | None) -> ChecklistItem:
     text = (
-        f"{about(population)} Raw verdict rates are the rows called raw rate (method naive), every other row is "
-        "corrected and names its estimator."
+        f"{about(population, clusters=clusters)} Raw verdict rates are the rows called raw rate (method naive), every "
+        "other row is corrected and names its estimator."
     )
     return "Estimand and correction", "yes", text
 

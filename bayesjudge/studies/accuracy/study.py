@@ -130,7 +130,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     messages += disagreements(parts[PANEL].bayes, parts[chosen[0]].bayes) if set(parts) == {PANEL, *chosen[:1]} else []
     settings = {
         **options.settings,
-        **_facts(counts, chosen),
+        **_facts(counts, chosen, options.cluster),
         **file_fact(verdicts),
         **({"metric": table.metric} if isinstance(table, Verdicts) and table.metric else {}),
         "compare": compared,
@@ -147,17 +147,19 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     )
 
 
-def _facts(counts: VerdictCounts, judges: Sequence[str]) -> dict[str, Any]:
-    """How much the chosen judges judged, and how much of it is labelled."""
+def _facts(counts: VerdictCounts, judges: Sequence[str], cluster: str | Sequence[str] | None) -> dict[str, Any]:
+    """How much the chosen judges judged, how much of it is labelled, and in how many clusters."""
     answers, codes = counts.answers, [counts.judges.index(judge) for judge in judges]
     judged = (answers.runs[:, codes] > 0).any(axis=1)
-    return data_facts(
+    columns = " × ".join([cluster] if isinstance(cluster, str) else cluster or ())
+    facts = data_facts(
         judges,
         items=max(counts.items[judge].n.sum() for judge in judges),
         models=len(set(answers.model[judged].tolist())),
         answers=answers.n[judged].sum(),
         labelled_answers=answers.n[judged & (answers.label >= 0)].sum(),
     )
+    return {**facts, "clusters": {columns: len(set(answers.cluster[judged].tolist()))} if counts.clusters else {}}
 
 
 def _table(verdicts: Any, options: AccuracyOptions) -> Any:
@@ -403,8 +405,9 @@ def _assemble(
         checks["columns"] = screened
     fits = [part.fits for part in parts.values()]
     warned = warnings_of(counts, estimates, diagnostics, checks, settings["judges"], panel=settings["panel"])
-    clusters = [settings["cluster"]] if isinstance(settings["cluster"], str) else settings["cluster"] or ()
-    independent = independence_warnings((one for part in fits for one in part.answering), clusters)
+    independent = independence_warnings(
+        (one for part in fits for one in part.answering), filter(None, settings["clusters"])
+    )
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
     return Comparison(
         question="accuracy",
@@ -423,6 +426,7 @@ def _assemble(
             prob=settings["prob"],
             labels=settings["labels"],
             population=settings["population"],
+            clusters=settings["clusters"],
         ),
         gate=_joint_gate(list(parts.values())),
         dropped=counts.dropped,
