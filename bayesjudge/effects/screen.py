@@ -14,7 +14,7 @@ survey data. *Annals of Statistics* 12.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,10 +42,11 @@ class _Coded:
     levels: int | None
 
 
-def screen(answers: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+def screen(answers: pd.DataFrame, columns: Sequence[str], *, names: Collection[str] = ()) -> pd.DataFrame:
     """One row for each judge and column that can be tested, the strongest first.
 
     answers: Columns ``judge, model, verdict`` (0 to 1), ``label``, ``unit``, and those to be tested.
+    names: Columns whose numbers are names, and so categories.
 
     Returns: ``judge, column, levels`` (missing for a number), ``answers``, ``z`` (the normal deviate of p), ``p``,
     ``holm``, ``sensitivity, specificity`` (change of the rate with one standard deviation of a number).
@@ -55,7 +56,7 @@ def screen(answers: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
         for judge, mine in answers.groupby("judge", sort=True)
         for said in [(mine["verdict"], mine["label"], 1.0 - (mine["verdict"] - mine["label"]).abs())]
         for name in columns
-        if (coded := _coded(mine[name], said)) is not None
+        if (coded := _coded(mine[name], said, named=name in names)) is not None
     ]
     found = pd.DataFrame(rows, columns=_COLUMNS)
     found = found[found["p"].notna()].astype({"levels": "Int64"})
@@ -66,10 +67,10 @@ def screen(answers: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 _COLUMNS = ["judge", "column", "levels", "answers", "z", "p", "holm", "sensitivity", "specificity"]
 
 
-def _coded(values: pd.Series[Any], said: Sequence[pd.Series[Any]]) -> _Coded | None:
+def _coded(values: pd.Series[Any], said: Sequence[pd.Series[Any]], *, named: bool) -> _Coded | None:
     """None for a constant, for text, and for what was said, or whether it agrees, in other words, such as scores."""
     try:
-        numbers = numbers_of(values)
+        numbers = None if named else numbers_of(values)
         if numbers is not None:
             one, _ = standardised(str(values.name), "", numbers)
             return None if any(_apart(numbers, each) for each in said) else _Coded(matrix=one[:, None], levels=None)

@@ -54,6 +54,8 @@ _JUDGEMENTS = re.compile(
     rf"(.*_)?({_WHO})(_?\d+)?|(.*_)?({_WHO}|final|gold|judge|llm|gpt|gpt_?\d\w*|claude|gemini)(_?\d+)?_({_SAYS})s?|"
     r"(.*_)?(dis)?agree(s|d|ment)?(_.*)?|(.*_)?(mis)?match(es|ed)?_(.*_)?(gold|humans?|people|labels?|experts?|truth)"
 )
+#: Also of a column that another took the name of (`bayesjudge.tables.columns.name_columns`).
+_NAMES = re.compile(r"(.*_)?(ids?|uuid)|(item|model|judge)_original_")
 _MEASURES = re.compile(
     r"(n|num|number|would)_.*|(.*_)?(tokens?|cached?|latency|costs?|runtime|duration)(_.*)?|(.*_)?(counts?|len|length|"
     r"words|chars|usd|price|ms|secs?|seconds|times?|timestamp|date|year|ids?|uuid|idx|index|seed|used|applied|"
@@ -182,6 +184,17 @@ def is_judgement(name: str) -> bool:
     said = [table[ours] for table in tables for ours in _SAID if ours in table]
     known = [*_SAID, *(word for strong, weak in said for word in (*strong, *weak))]
     return means_any([name], known) or _JUDGEMENTS.fullmatch(folded(name)) is not None
+
+
+def is_name(name: str) -> bool:
+    """Whether a column's name says that its values are names, also where they are numbers, which have no order.
+
+    Examples
+    --------
+    >>> is_name("questionId"), is_name("item (original)"), is_name("length"), is_name("paid")
+    (True, True, False, False)
+    """
+    return _NAMES.fullmatch(folded(name)) is not None
 
 
 def is_measure(name: str) -> bool:

@@ -45,6 +45,16 @@ def test_what_moves_errors_comes_first(effect: dict[str, float], column: str) ->
     assert (found["holm"].iloc[1:] > 1e-3).all()
 
 
+def test_numbers_that_are_names_have_no_order() -> None:
+    """Questions 1 to 20 had a slope."""
+    frame = log(1, items=400, shift=3.0).replace({"topic": {"0": "2", "2": "0"}})
+    answers = labelled_answers(Verdicts(frame.astype({"item": str}).assign(judge="judge", run="1")))
+    number, names = (screen(answers, ["topic"], names=one).iloc[0] for one in ([], ["topic"]))
+    assert pd.isna(number["levels"])
+    assert names["levels"] == 6
+    assert names["z"] > 4 > number["z"]
+
+
 def test_a_number_moves_both_rates_towards_its_verdict() -> None:
     row = screened(log(2, items=400, slope=1.0)).loc["length"]
     assert row["sensitivity"] > 0 > row["specificity"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,23 @@ def test_columns_are_tested_unless_they_are_in_the_model(tmp_path: Path) -> None
     again = bj.accuracy(frame, formula=formulas, **quick)
     assert set(again.checks["columns"]["column"]) == {"colour", "topic"}
     assert not [text for text in again.warnings if "errors depend on" in text]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["item", "questionId"])
+def test_numbers_of_questions_are_categories(name: str) -> None:
+    """``item (original)`` had a z of its number, and a slope was offered."""
+    frame = log().assign(response=lambda rows: rows["item"])
+    question = pd.factorize(frame["item"])[0] % 8
+    verdict = frame["verdict"].where(question != 3, 1).where(question != 5, 0)
+    # Columns of one name take another's place.
+    frame = frame.drop(columns="item").assign(verdict=verdict, **{name: question})
+    table = bj.read_verdicts(frame, columns={"item": "response"})
+    answer = bj.accuracy(table, **CHEAP | {"engine": "laplace", "compare": False})
+    shown = "item (original)" if name == "item" else name
+    assert answer.checks["columns"].set_index("column").loc[shown, "levels"] == 8
+    (said,) = (text for text in answer.warnings if "errors depend on" in text)
+    assert said.endswith(f"to learn how, --group {shlex.quote(shown)}")
 
 
 def test_of_categories_a_group_is_offered() -> None:

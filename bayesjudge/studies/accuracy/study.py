@@ -29,7 +29,7 @@ from bayesjudge.models.judge_error import JudgeError, Labels
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
-from bayesjudge.readers.column_kinds import is_judgement
+from bayesjudge.readers.column_kinds import is_judgement, is_name
 from bayesjudge.report.accuracy.headline import LOOK_CHOSEN, PANEL
 from bayesjudge.report.accuracy.terminal import MAIN
 from bayesjudge.report.comparison import Comparison
@@ -378,7 +378,7 @@ def _screened(
     known = {*ANSWER, *clusters, *(columns or ())}
     # What people and judges say explains no errors: it is unknown where nothing was labelled, or made of them.
     free = [name for name in map(str, answers) if name not in known and not is_judgement(name)]
-    return screen(answers[answers["judge"].isin(judges)], free)
+    return screen(answers[answers["judge"].isin(judges)], free, names=[*filter(is_name, free)])
 
 
 def _named_for(population: Population) -> list[str]:
