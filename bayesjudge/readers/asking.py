@@ -227,9 +227,11 @@ class _Log:
             parts = read_parts(self.source, Reading(**chosen), taken=further)
             answer, _ = self.asked(question, further, chosen, parts, steps=steps - 1)
             command, tried = (self.command(question, *said) for said in ((columns, choices), (further, chosen)))
-            commands = answer.commands
+            # What says how items belong together is of the question, which further steps do not carry along.
+            _, clustered, column = error.options[0].partition(" --cluster ")
+            commands = [one + clustered + column for one in answer.commands]
             if answer.readable and commands:
-                more = commands[0].removeprefix(tried) if commands[0].startswith(tried) else ""
+                more = answer.commands[0].removeprefix(tried) if answer.commands[0].startswith(tried) else ""
                 commands = [
                     f"{command} {option}{more}"
                     for option in error.options

@@ -408,7 +408,7 @@ def _each(problems: Mapping[str, Sequence[str]], people: bool) -> list[str]:
     if not people or len(problems) != 1 or not problems.keys() <= _SAID_BY_PEOPLE:
         return options
     ((name, found),) = problems.items()
-    numbered = len({re.sub(r"\d+", "", column) for column in found}) == 1
+    numbered = len({re.sub(r"\d+", "", column) for column in _persons(found)}) == 1
     return [_all_people(name, found), *options] if numbered else [*options, _all_people(name, found)]
 
 
@@ -416,8 +416,14 @@ def _each(problems: Mapping[str, Sequence[str]], people: bool) -> list[str]:
 _SAID_BY_PEOPLE = frozenset({"label", "human", "human_prefers"})
 
 
+def _persons(columns: Sequence[str]) -> list[str]:
+    """Columns but for those of several people together, where others are there."""
+    alone = [column for column in columns if not re.search(r"_(avg|average|mean|majority|consensus)$", folded(column))]
+    return alone if len(alone) > 1 else list(columns)
+
+
 def _all_people(name: str, columns: Sequence[str]) -> str:
-    listed = ",".join(columns)
+    listed = ",".join(_persons(columns))
     return f"--label {shlex.quote(listed)}" if name == "label" else f"--column {shlex.quote(f'{name}={listed}')}"
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
+from bayesjudge.readers.column_kinds import is_name
 from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of
 from bayesjudge.readers.format import File
 from bayesjudge.readers.parts import Part
@@ -116,6 +117,29 @@ def several_answers(frame: pd.DataFrame, problems: Sequence[Problem], joined: Ma
         rows=tuple(row for one in mine for row in one.rows),
     )
     return InputError([*(one for one in problems if one not in mine), problem], options=options)
+
+
+def other_items(
+    frame: pd.DataFrame, problems: Sequence[Problem], labels: Sequence[str], read_as: Mapping[str, str]
+) -> InputError | None:
+    """The problems of answers with several labels, where another column of names has answers with one label each.
+
+    frame: As the file has it; labels: Its columns of labels; read_as: Our names of columns to the file's.
+    """
+    mine = [one for one in problems if one.column.endswith("label") and one.allowed.startswith(_ONE_LABEL)]
+    item, model = (read_as.get(name, name) for name in ("item", "model"))
+    if not mine or not {item, *labels} <= {*frame.columns}:
+        return None
+    keys = [model] if model in frame else []
+    rows = frame[[item, *keys, *labels]].apply(as_words)
+    for name in (one for one in map(str, frame.columns) if is_name(one) and one not in rows):
+        apart = rows.assign(**{name: as_words(frame[name])}).drop_duplicates()
+        if (apart[name] != "").all() and len(apart) < len(frame) and not apart.duplicated([name, *keys]).any():
+            cluster = "item (original)" if item == "item" else item
+            option = f"--column {shlex.quote(f'item={name}')} --cluster {shlex.quote(cluster)}"
+            fix = f"Each {name!r} has one label: if these are the items, {option} keeps those of {item!r} together."
+            return InputError([replace(one, fix=fix) if one in mine else one for one in problems], options=[option])
+    return None
 
 
 def _numbering(frame: pd.DataFrame, label: NDArray[np.int8]) -> list[str]:

@@ -20,7 +20,7 @@ from bayesjudge.readers.column_names import (
     means_any,
     reference_answers,
 )
-from bayesjudge.readers.conflicts import choose_one, items_of_files, several_answers
+from bayesjudge.readers.conflicts import choose_one, items_of_files, other_items, several_answers
 from bayesjudge.readers.criteria import cut_instead, first_words, unread_scores
 from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
@@ -148,7 +148,7 @@ def read_verdicts(
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
         problems = located(error.problems, named, gold.frame if gold else None)
-        better = _offered(frame, problems, named, parts[0], taken=(columns or {}).values(), put=reading.put)
+        better = _offered(frame, problems, named, parts[0], taken=(columns or {}).values(), reading=reading)
         raise better or parts[0].explained(InputError(problems)) from error
     warnings += repeats_of_what(
         whole,
@@ -180,14 +180,14 @@ def _offered(
     part: Part,
     *,
     taken: Collection[str],
-    put: Mapping[str, str],
+    reading: Reading,
 ) -> InputError | None:
     """The problems with the options by which the table may be read; None where there are none.
 
     named: The files under our names.
     part: The first one, as it is.
     taken: Columns that the user named.
-    put: Values that the user gave to all rows.
+    reading: What the user said of the file.
     """
     better = looks_like_items(frame, problems)
     if "verdict" not in frame:
@@ -197,8 +197,10 @@ def _offered(
     if all(one.read_as == named[0].read_as for one in named):
         where = f" in {len(named)} files, here of {named[0].name}" if len(named) > 1 else ""
         better = better or words_offered(frame, problems, named[0].read_as, where=where)
-    written = {name: f"{{{column}}}" for name, column in named[0].read_as.items()} | {**put}
+    written = {name: f"{{{column}}}" for name, column in named[0].read_as.items()} | {**reading.put}
     better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES, joined=written)
+    labels = label_columns(part.frame.columns, part.name, reading) or [named[0].read_as.get("label", "label")]
+    better = better or other_items(part.frame, problems, labels, named[0].read_as)
     return better or several_answers(frame, problems, written)
 
 

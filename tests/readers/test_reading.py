@@ -10,14 +10,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
-from bayesjudge.readers.asking import refusal
+from bayesjudge.readers.asking import ask_each, refusal
 from bayesjudge.readers.filters import keep_where
 from bayesjudge.readers.inspection import inspect_source
+from bayesjudge.readers.parts import read_parts
+from bayesjudge.readers.reading import Choices
 
 LOG = pd.DataFrame(
     {
@@ -329,6 +332,43 @@ def test_answers_to_items_that_set_makes_are_told_apart_by_what_it_makes_them_of
     _, item, _, question, *_ = shlex.split(option)
     put = dict(one.split("=", 1) for one in (item, question))
     assert read_verdicts(frame, put=put).frame["item"].nunique() == len(frame)
+
+
+@pytest.mark.parametrize("item", ["item", "question_id"])
+@pytest.mark.parametrize("choices", [{}, {"label": "human_1,human_2"}])
+def test_a_column_within_which_labels_are_one_is_offered_as_the_item(item: str, choices: Choices) -> None:
+    """Of answers of students to 20 questions, graded by several models, it was said that they lack one label."""
+    response = np.repeat(np.arange(24), 2)
+    people = {f"human_{k}": response // k % 2 for k in (1, 2)}
+    one = {"response_id": response, item: response // 12, "prompt": [*"ab"] * 24, "model": "m", "verdict": 1, **people}
+    frame = pd.DataFrame(one)
+    frame = frame if choices else frame.rename(columns={"human_1": "human"}).drop(columns="human_2")
+    kept = "'item (original)'" if item == "item" else item
+    with pytest.raises(InputError, match="Each 'response_id' has one label") as found:
+        read_verdicts(frame, **choices)
+    assert found.value.options == (f"--column item=response_id --cluster {kept}",)
+    assert len(read_verdicts(frame, columns={"item": "response_id"}, **choices)) == 48
+    # Where labels of a response differ, or each row is another's, nothing is a name of answers.
+    for other in (frame.assign(response_id=response // 2), frame.assign(response_id=range(48))):
+        with pytest.raises(InputError) as found:
+            read_verdicts(other, **choices)
+        assert not any("item=response_id" in option for option in found.value.options)
+
+
+def test_columns_of_several_people_are_offered_without_their_mean(tmp_path: Path) -> None:
+    """The mean counted as a person's more, and of the 26,400 rows no command answered."""
+    rows = {"response_id": np.repeat(range(24), 2), "item": np.repeat([1, 2], 24), "model": "m"}
+    people = {f"human_{k}": rows["response_id"] // k % 2 for k in (1, 2, 3)}
+    verdicts = {"verdict": np.arange(48) // 3 % 2, "prompt": [*"ab"] * 24}
+    log = pd.DataFrame({**rows, **verdicts, **people, "human_avg": people["human_1"]})
+    log.to_csv(tmp_path / "log.csv", index=False)
+    with pytest.raises(InputError) as found:
+        read_verdicts(log)
+    assert found.value.options[:2] == ("--label human_1,human_2,human_3", "--column label=human_1")
+    file = str(tmp_path / "log.csv")
+    answer, _ = ask_each(file, columns=None, gold=[], choices={}, parts=read_parts(file))["accuracy"]
+    read = "--label human_1,human_2,human_3 --where prompt=a --cluster 'item (original)'"
+    assert answer.commands[0] == f"bayesjudge accuracy {shlex.quote(file)} --column item=response_id {read}"
 
 
 def test_several_answers_to_an_item_are_one_message_whose_command_counts_each(tmp_path: Path) -> None:
