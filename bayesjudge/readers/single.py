@@ -241,6 +241,12 @@ def words_offered(
         words, options, fix = words_as_yes(kept, name, read_as.get(name, name))
         if len(counts) < 2 or replies or not words:
             return None
+        wrong = name == "verdict" and any(problem.column == "label" and problem.rows for problem in problems)
+        if wrong and {*as_words(frame.loc[~undecided(frame["label"]), "label"])} - {""} == {*counts.index} == {*kept}:
+            # One by one, the judge's yes could be people's no.
+            theirs = words_as_yes(kept, "label", read_as.get("label", "label"))[1]
+            options = [f"{one} {other}" for one, other in zip(options, theirs, strict=True)]
+            fix = f"Say which mean yes, for people too, who use the same words: {'; '.join(options)}."
         if len(words) < len(kept):
             # One word among yes and no may be a mistake: its rows are named.
             return InputError([replace(one, fix=fix) if one in mine else one for one in problems], options=options)

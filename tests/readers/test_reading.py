@@ -355,6 +355,19 @@ def test_a_column_within_which_labels_are_one_is_offered_as_the_item(item: str, 
         assert not any("item=response_id" in option for option in found.value.options)
 
 
+def test_the_same_words_mean_the_same_to_judge_and_people() -> None:
+    """Of two commands one took the judge's error for yes and people's no_error, and none no_error for both."""
+    words = ["error", "no_error"] * 10
+    log = pd.DataFrame({"item": range(20), "model": "m", "prediction": words, "label": words[::-1]})
+    with pytest.raises(InputError, match="for people too, who use the same words") as found:
+        read_verdicts(log, columns={"verdict": "prediction"})
+    both = [f"--verdict prediction={word} --label label={word}" for word in ("error", "no_error")]
+    assert found.value.options == tuple(both)
+    with pytest.raises(InputError) as found:
+        read_verdicts(log.assign(label=["bad", "fine"] * 10), columns={"verdict": "prediction"})
+    assert found.value.options == tuple(f"--verdict prediction={word}" for word in ("error", "no_error"))
+
+
 def test_columns_of_several_people_are_offered_without_their_mean(tmp_path: Path) -> None:
     """The mean counted as a person's more, and of the 26,400 rows no command answered."""
     rows = {"response_id": np.repeat(range(24), 2), "item": np.repeat([1, 2], 24), "model": "m"}
