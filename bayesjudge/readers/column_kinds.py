@@ -170,6 +170,17 @@ def is_label(name: str) -> bool:
     return _LABEL.fullmatch(folded(name)) is not None
 
 
+def is_of_judge(name: str) -> bool:
+    """Whether a column's name speaks of a judge or a model.
+
+    Examples
+    --------
+    >>> is_of_judge("gpt4_correct"), is_of_judge("trajectory_success")
+    (True, False)
+    """
+    return re.search(_MODELS, folded(name)) is not None
+
+
 def is_judgement(name: str) -> bool:
     """Whether a column's name says that it holds what people or a judge said of the answers, or whether they agree.
 

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_kinds import is_label, is_measure, is_of_people, is_person
+from bayesjudge.readers.column_kinds import is_label, is_measure, is_of_judge, is_of_people, is_person
 from bayesjudge.readers.column_names import (
+    GOLD_ALIASES,
     VERDICT_ALIASES,
     columns_of,
     hardly_filled,
@@ -254,12 +255,16 @@ def looks_wide(
     cells = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
     columns = list(map(str, frame.columns))
     labels = columns_of(frame, ["label", *chain(*VERDICT_ALIASES["label"])])
-    people = [one for one in cells if is_person(one)]
+    people, theirs = [one for one in cells if is_person(one)], []
     if not (people or labels):
-        people = [one for one in cells if is_label(one)]
+        # Next to who annotated, what no judge's name is on is what people said.
+        annotated = columns_of(frame, ["annotator_name", *GOLD_ALIASES["annotator"][0]])
+        theirs = [one for one in columns if annotated and not is_of_judge(one)]
+        people = [one for one in cells if is_label(one) or one in theirs]
     found = [one for one in cells if one not in people]
     lacking = {problem.column for problem in problems}
     worded = _worded(frame, taken) if "verdict" in lacking and len(found) < 2 else []
+    worded = [one for one in worded if one not in theirs]
     if worded:
         found = [*worded, *(one for one in found if not is_of_people(one))]
     if not found:
@@ -280,8 +285,8 @@ def looks_wide(
     rest = [problem for problem in rest if problem.column != "item" or "model" not in lacking]
     if people:
         marks = f"--label {shlex.quote(','.join(people))}"
-        theirs = "Where each is one person's" if len(people) > 1 else f"Where {people[0]!r} holds people's labels"
-        options, fix = [f"{one} {marks}" for one in options], f"{fix} {theirs}: {marks}."
+        whose = "Where each is one person's" if len(people) > 1 else f"Where {people[0]!r} holds people's labels"
+        options, fix = [f"{one} {marks}" for one in options], f"{fix} {whose}: {marks}."
     problem = Problem(
         column="verdict",
         found=f"{len(found)} column{'s' * (len(found) > 1)} of {'verdicts' if words else 'numbers'} in {name}: "

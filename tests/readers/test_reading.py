@@ -368,6 +368,21 @@ def test_the_same_words_mean_the_same_to_judge_and_people() -> None:
     assert found.value.options == tuple(f"--verdict prediction={word}" for word in ("error", "no_error"))
 
 
+@pytest.mark.parametrize("who", ["annotator_name", "annotator_id"])
+def test_columns_next_to_who_annotated_are_no_verdicts(who: str) -> None:
+    """They were offered as verdicts; those with a judge's name on them still are."""
+    said = {"side_effect": ["No", "Yes"] * 4, "looping": ["No", "No", "Yes", "No"] * 2}
+    log = pd.DataFrame(
+        {who: "A", "item": range(8), "model": "m", "success": ["Unsuccessful", "Successful"] * 4, **said}
+    )
+    with pytest.raises(InputError, match="'side_effect', 'looping' may be people's labels") as found:
+        read_verdicts(log)
+    assert found.value.options == ()
+    with pytest.raises(InputError) as found:
+        read_verdicts(log.rename(columns={"looping": "gpt4_looping"}))
+    assert found.value.options == ("--column verdict=gpt4_looping --label side_effect",)
+
+
 def test_columns_of_several_people_are_offered_without_their_mean(tmp_path: Path) -> None:
     """The mean counted as a person's more, and of the 26,400 rows no command answered."""
     rows = {"response_id": np.repeat(range(24), 2), "item": np.repeat([1, 2], 24), "model": "m"}
