@@ -7,6 +7,7 @@ import io
 import itertools
 import math
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from bayesjudge.maths.majority import TRIALS
 from bayesjudge.models.repeated_trials.results import ONCE
 from bayesjudge.report import Page, render_page
 from bayesjudge.report.accuracy.groups import groups_section
-from bayesjudge.report.accuracy.headline import headline
+from bayesjudge.report.accuracy.headline import _labelling, headline
 from bayesjudge.report.accuracy.terminal import MOST_PAIRS
 from bayesjudge.report.citing import citation_of
 from bayesjudge.report.comparison import Comparison
@@ -367,6 +368,15 @@ def test_a_rate_that_only_the_prior_knows_is_no_headline() -> None:
     assert "16.0 %" not in many
     assert "No comparison was repeated in the same order." in many
     assert "No comparison of 1 of 3 judges was" in " ".join(repeated({"x": "", "y": ONCE, "z": ""}))
+
+
+@pytest.mark.parametrize(
+    ("option", "written"), [("", "1 (right) or 0 (wrong)"), (" --label label=good", "what that command says")]
+)
+def test_what_to_write_is_what_is_read(option: str, written: str) -> None:
+    """With values of its own for yes, 1 would have been read as no."""
+    answer: Any = SimpleNamespace(settings={"command": f"bayesjudge accuracy log.csv{option}"})
+    assert _labelling(answer)[1].startswith(f"Write {written} into its column label")
 
 
 def test_the_number_of_trials_has_its_interval() -> None:

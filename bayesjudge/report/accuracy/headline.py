@@ -232,7 +232,6 @@ def _labelling(answer: Comparison) -> list[str]:
     drawn = shlex.join(["bayesjudge", "next", "accuracy", words[0], *_read(words), "--out", SHEET])
     in_python = f"bj.accuracy(bj.read_verdicts({file!r}, labels={SHEET!r}))"
     again = f"{command} --gold {SHEET}" if command else in_python
-    return [
-        f"Draw answers to label at random: {drawn}",
-        f"Write 1 (right) or 0 (wrong) into its column label, then run: {again}",
-    ]
+    # Values that the user said mean yes are read in these labels, too, where 1 would be another.
+    written = "what that command says" if "--label" in words else "1 (right) or 0 (wrong)"
+    return [f"Draw answers to label at random: {drawn}", f"Write {written} into its column label, then run: {again}"]
