@@ -273,3 +273,27 @@ def _figures(word: str) -> str:
     if not abs(number) < _MOST_EXACT:
         return word
     return f"{number:.0f}" if number.is_integer() else f"{number:g}"
+
+
+def of_one_kind(frame: pd.DataFrame, people: pd.DataFrame | None, reading: Reading) -> tuple[str, ...]:
+    """What is said of values or a threshold by which every verdict, or no label, means yes."""
+    found = []
+    if reading.threshold is not None and len(verdict := _distinct(frame, "verdict")) == 1:
+        some = "every score" if verdict[0] else "no score"
+        grades = "if only people's grades need one, say which mean yes instead: --label label=2,3"
+        found.append(f"{some} of the judge passes the threshold {reading.threshold}; {grades}")
+    labelled = frame if people is None else people
+    for name, table, (_, values) in (
+        ("verdict", frame, reading.criterion),
+        ("label", labelled, reading.label_criterion),
+    ):
+        if values and not any(_distinct(table, name)):
+            found.append(f"no {name} is one of those that mean yes: {', '.join(sorted(values))}")
+    return tuple(found)
+
+
+def _distinct(frame: pd.DataFrame, name: str) -> list[int]:
+    """Which of the codes 0 and 1 a column has."""
+    codes = np.unique(code_binary(frame[name])) if name in frame else np.zeros(0, dtype=int)
+    found: list[int] = codes[codes >= 0].tolist()
+    return found

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Unpack
 
-import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
@@ -26,7 +25,7 @@ from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
 from bayesjudge.readers.items import Items, by_answer, labels_together, of_log, read_items, with_items
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart, people_in_lists
-from bayesjudge.readers.meaning import only_decisions, values_among, values_said
+from bayesjudge.readers.meaning import of_one_kind, only_decisions, values_among, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread, with_rows
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
@@ -142,7 +141,7 @@ def read_verdicts(
     gold = gold and replace(gold, frame=by_answer(gold.frame, frame))
     frame, people = (whole, gold.frame.reset_index(drop=True)) if gold else marks_apart(whole, parts)
     people = pd.concat(marks, ignore_index=True) if marks else people
-    warnings += _of_one_kind(frame, people, reading)
+    warnings += of_one_kind(frame, people, reading)
     require_one_criterion(whole, named, value="verdict", keys=_KEYS, number="run")
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
@@ -356,30 +355,6 @@ def _together(people: pd.DataFrame) -> dict[str, Any]:
     """The marks of people in columns, which one threshold cuts, by the list that ``--label`` takes."""
     listed = ",".join(map(str, people.columns))
     return {listed: pd.Series(people.to_numpy().ravel())} if listed else {}
-
-
-def _of_one_kind(frame: pd.DataFrame, people: pd.DataFrame | None, reading: Reading) -> tuple[str, ...]:
-    """What is said of values or a threshold by which every verdict, or no label, means yes."""
-    found = []
-    if reading.threshold is not None and len(verdict := _distinct(frame, "verdict")) == 1:
-        some = "every score" if verdict[0] else "no score"
-        grades = "if only people's grades need one, say which mean yes instead: --label label=2,3"
-        found.append(f"{some} of the judge passes the threshold {reading.threshold}; {grades}")
-    labelled = frame if people is None else people
-    for name, table, (_, values) in (
-        ("verdict", frame, reading.criterion),
-        ("label", labelled, reading.label_criterion),
-    ):
-        if values and not any(_distinct(table, name)):
-            found.append(f"no {name} is one of those that mean yes: {', '.join(sorted(values))}")
-    return tuple(found)
-
-
-def _distinct(frame: pd.DataFrame, name: str) -> list[int]:
-    """Which of the codes 0 and 1 a column has."""
-    codes = np.unique(code_binary(frame[name])) if name in frame else np.zeros(0, dtype=int)
-    found: list[int] = codes[codes >= 0].tolist()
-    return found
 
 
 def _without_label(aliases: Aliases) -> Aliases:
