@@ -74,9 +74,11 @@ def main(argv: list[str] | None = None) -> Any:
             stream.reconfigure(errors="replace")
     # A command ends before its garbage matters: to look for it after every 700 objects is a twelfth of its time.
     gc.set_threshold(50_000, 20, 20)
-    TYPED.set(sys.argv[1:] if argv is None else argv)
+    token = TYPED.set(sys.argv[1:] if argv is None else argv)
     try:
         return app(argv)
     except OSError as error:  # of a help page or the version, on a full disk
         say(f"cannot write or read: {error}")
         sys.exit(2)
+    finally:
+        TYPED.reset(token)

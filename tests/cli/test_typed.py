@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from commands import run
 
+from bayesjudge import cli
 from bayesjudge.cli.files import BattleFile, VerdictFile
 from bayesjudge.cli.questions import _offered, as_typed
 from bayesjudge.cli.running import TYPED
@@ -90,3 +91,9 @@ def test_what_is_offered_replaces_what_was_typed(
     asked = "accuracy log.csv" if question == ["inspect"] else f"{' '.join(question)} log.csv"
     assert f"bayesjudge {asked} --label grade=4,5" in " ".join(commands)
     assert [line.count("--label") for line in commands] == [1] * 4
+
+
+def test_what_was_typed_is_forgotten_with_its_command(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["inspect", str(tmp_path / "none.csv")])
+    assert TYPED.get() is None
