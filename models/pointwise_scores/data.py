@@ -20,8 +20,11 @@ from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.models.common.added_terms import added_to, columns_of
 
-#: By how much draws of the ICC and of noise are stretched, because scores are not normal and independent over items.
+#: By how much draws of the ICC, of noise and of mean scores are stretched: scores are not normal, responses of an item
+#: not independent.
 EXCESS = "excess"
+#: Standard error of the log odds of the ICC between judges, items being what is drawn; 0 where it is not known.
+JUDGES_ERROR = "judges_error"
 _FEW = "no response was scored twice by one judge under one condition, so noise cannot be distinguished from responses"
 
 
@@ -33,6 +36,8 @@ def gaussian_data(counts: ScoreCounts, formulas: Sequence[Formula] = ()) -> Data
     shape = (len(targets), len(blocks))
     mean, n = np.zeros(shape), np.zeros(shape, dtype=np.int64)
     mean[target, block], n[target, block] = counts.cells.mean, counts.cells.n
+    within, item = np.zeros(shape), np.zeros(len(targets), dtype=np.int64)
+    within[target, block], item[target] = counts.cells.squares, counts.cells.item
     squares = np.array([_squares(counts, pair) for pair in blocks])
     if not squares[:, 2].sum():
         raise _nothing_repeated(counts)
@@ -44,6 +49,7 @@ def gaussian_data(counts: ScoreCounts, formulas: Sequence[Formula] = ()) -> Data
         "freedom": squares[:, 2:4].astype(np.int64),
         "complete": squares[:, 4].astype(np.int64),
         EXCESS: np.array([_excess(counts, pair) for pair in blocks]),
+        JUDGES_ERROR: np.array([_judges_error(mean, n, within, item)]),
         "location": np.array([location]),
         "scale": np.array([scale]),
         **added.arrays,
@@ -64,7 +70,7 @@ def gaussian_data(counts: ScoreCounts, formulas: Sequence[Formula] = ()) -> Data
             "target": targets,
             "source": ("within", "trials"),
             "unit": ("score",),
-            "figure": ("icc", "noise"),
+            "figure": ("icc", "noise", "mean"),
             **named,
             **added.coords,
         },
@@ -182,30 +188,66 @@ def _squares(counts: ScoreCounts, pair: Any) -> tuple[float, float, int, int, in
     return max(whole - between, 0.0), between, freedom - (len(means) - 1), len(means) - 1, size
 
 
-def _excess(counts: ScoreCounts, pair: Any) -> tuple[float, float]:
-    """How much further the log odds of one block's ICC, and its log noise, vary than of the density; at least 1.
+def _excess(counts: ScoreCounts, pair: Any) -> tuple[float, float, float]:
+    """How much further log odds of one block's ICC, its log noise and its mean vary than of the density; at least 1.
 
-    The variance of responses' means and the mean square within them are sums over items. What each item adds to the two
+    The variance of responses' means and the mean square within them are sums over items. What each item adds to the
     figures, to first order, has a variance over items as it is (a sandwich), and one as of independent normal scores.
     """
     mine, cells = _of(counts.cells, pair), counts.cells
     n, mean, squares = (np.asarray(values[mine], dtype=np.float64) for values in (cells.n, cells.mean, cells.squares))
-    items, place = np.unique(cells.item[mine], return_inverse=True)
+    place = cells.item[mine]
     freedom, total, per = (n - 1).sum(), mean.var(), (1 / n).mean()
     noise = squares.sum() / max(freedom, 1)
     own = total - noise * per
-    if len(items) < 2 or noise <= 0 or own <= 0:
-        return 1.0, 1.0
+    if len(np.unique(place)) < 2 or noise <= 0 or own <= 0:
+        return 1.0, 1.0, 1.0
     of_noise = (squares - (n - 1) * noise) / (freedom * noise)
     slope = 1 + noise * per / own
     of_odds = ((mean - mean.mean()) ** 2 - total) / (len(n) * own) - slope * of_noise
-    normal = 2 * total**2 / (len(n) * own**2) + slope**2 * 2 / freedom, 2 / freedom
-    whole = len(items) / (len(items) - 1)
-    odds, spread = (
-        max(1.0, float(np.sqrt(whole * (np.bincount(place, weights=each) ** 2).sum() / variance)))
-        for each, variance in zip((of_odds, of_noise), normal, strict=True)
+    of_mean = (mean - mean.mean()) / len(n)
+    normal = 2 * total**2 / (len(n) * own**2) + slope**2 * 2 / freedom, 2 / freedom, total / len(n)
+    odds, spread, middle = (
+        max(1.0, float(np.sqrt(_over_items(each, place) / variance)))
+        for each, variance in zip((of_odds, of_noise, of_mean), normal, strict=True)
     )
-    return odds, spread
+    return odds, spread, middle
+
+
+def _over_items(influence: NDArray[np.float64], item: NDArray[np.int64]) -> float:
+    """Variance of a sum over responses where items are drawn."""
+    items, place = np.unique(item, return_inverse=True)
+    return float(len(items) / (len(items) - 1) * (np.bincount(place, weights=influence) ** 2).sum())
+
+
+def _judges_error(
+    mean: NDArray[np.float64], n: NDArray[np.int64], squares: NDArray[np.float64], item: NDArray[np.int64]
+) -> float:
+    """Standard error over items of the log odds of the ICC between judges, by moments and to first order.
+
+    Mean covariance of two blocks over the mean variance of a single score, means of blocks included.
+
+    mean, n, squares: Of cells (targets, blocks).
+    """
+    on, blocks = (n > 0).astype(float), n.shape[1]
+    number, freedom, both = on.sum(0), np.maximum(n - 1, 0).sum(0), on.T @ on
+    if blocks < 2 or len(np.unique(item)) < 2 or min(number.min(), freedom.min(), both.min()) < 2:
+        return 0.0
+    middle = (mean * on).sum(0) / number
+    x = (mean - middle) * on
+    share = (1 - np.eye(blocks)) / (blocks * (blocks - 1) * both)
+    covariance, noise = x.T @ x / both, squares.sum(0) / freedom
+    left = 1 - np.divide(on, n, out=np.zeros_like(on), where=n > 0).sum(0) / number
+    shared = float((share * both * covariance).sum())
+    total = float((covariance.diagonal() + left * noise).mean() + middle.var(ddof=1))
+    if not 0 < shared < total:
+        return 0.0
+    of_shared = ((x @ share) * x - (on @ (share * covariance)) * on).sum(1)
+    of_total = (x**2 - on * covariance.diagonal()) / number + left * (squares - np.maximum(n - 1, 0) * noise) / freedom
+    of_total = of_total.mean(1) + (x / number) @ (2 * (middle - middle.mean()) / (blocks - 1))
+    ratio = shared / total
+    influence = (of_shared - ratio * of_total) / total
+    return float(np.sqrt(_over_items(influence, item))) / (ratio * (1 - ratio))
 
 
 def _of(part: ScoreCells | TrialMeans, pair: Any) -> NDArray[np.bool_]:

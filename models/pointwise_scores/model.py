@@ -127,9 +127,8 @@ class PointwiseScores(GenerativeModel):
 
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
         """The same design with other scores, which are normal."""
-        normal = {
-            name: np.ones_like(array) for name, array in data.arrays.items() if name == pointwise_scores_data.EXCESS
-        }
+        plain = {pointwise_scores_data.EXCESS: np.ones_like, pointwise_scores_data.JUDGES_ERROR: np.zeros_like}
+        normal = {name: made(data[name]) for name, made in plain.items() if name in data.arrays}
         return data.with_arrays({**data.arrays, **normal, **observed})
 
     def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:  # noqa: ARG002 what Describes calls

@@ -19,7 +19,7 @@ from bayesjudge.effects import Formula
 from bayesjudge.estimates.posterior import quantity
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.added_terms import coefficients_of
-from bayesjudge.models.pointwise_scores.data import EXCESS
+from bayesjudge.models.pointwise_scores.data import EXCESS, JUDGES_ERROR
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -131,10 +131,11 @@ def quantities(posterior: xr.Dataset, data: Data, formula: Formula | None = None
     found = components(posterior, data, added)
     correlation, within = found["icc"], found["within"]
     if EXCESS in data.arrays:
-        of_icc, of_noise = np.asarray(data[EXCESS]).T
+        of_icc, of_noise, of_mean = np.asarray(data[EXCESS]).T
         inside = correlation.clip(_TINY, 1 - _TINY)
         correlation = _stretched(inside, of_icc, logit, expit)
         within = _stretched(within, of_noise, np.log, np.exp)
+        found["mean"] = _stretched(found["mean"], of_mean, np.asarray, np.asarray)
     noise = np.sqrt(within)
     by_block: dict[str, Any] = {
         "icc": correlation,
@@ -151,7 +152,12 @@ def quantities(posterior: xr.Dataset, data: Data, formula: Formula | None = None
         for name, draws in by_block.items()
     }
     if "between_judges" in found:
-        both = found["between_judges"].expand_dims(unit=["all judges"])
+        both = found["between_judges"].expand_dims(block=["all judges"])
+        if JUDGES_ERROR in data.arrays:
+            inside = both.clip(_TINY, 1 - _TINY)
+            least = np.asarray(data[JUDGES_ERROR]) / max(float(logit(inside.to_numpy()).std()), _TINY)
+            both = _stretched(inside, np.maximum(least, 1.0), logit, expit)
+        both = both.rename(block="unit")
         every["icc[judges]"] = quantity(both, n={"all judges": max(data.units.values())})
     if formula is not None:
         every |= _moved(formula, posterior, data, added, named)

@@ -22,7 +22,7 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data
 from bayesjudge.models.pointwise_scores import PointwiseScores
-from bayesjudge.models.pointwise_scores.data import EXCESS
+from bayesjudge.models.pointwise_scores.data import EXCESS, JUDGES_ERROR
 from bayesjudge.models.pointwise_scores.likelihood import CellMeans, ScaledChiSquares, jax_lean, jax_log_levels
 from bayesjudge.models.pointwise_scores.results import components
 from bayesjudge.simulation import sbc
@@ -266,8 +266,9 @@ def _unlike(seed: int, *, freedom: float, items: int = 150) -> Scores:
 def test_draws_of_the_icc_vary_as_the_jackknife_does(freedom: float) -> None:
     log = _unlike(2, freedom=freedom)
     data = GAUSSIAN.prepare(log)
-    of_icc, of_noise = np.asarray(data[EXCESS])[0]
+    of_icc, of_noise, of_mean = np.asarray(data[EXCESS])[0]
     assert (of_icc > 1.2) == (of_noise > 1.4) == (freedom == 1.0)
+    assert of_mean == pytest.approx(1.0, abs=0.01)  # of responses that are an item each
     baseline = score_baselines(count_scores(log), bootstrap=0).estimates.where(estimand="icc").frame.set_index("method")
     made = fit(GAUSSIAN, log, engine=Laplace(draws=2000), seed=0)
     row = made.estimates().where(estimand="icc").frame.iloc[0]
@@ -297,3 +298,51 @@ def test_intervals_of_the_icc_hold_where_scores_are_not_normal() -> None:
     # Of 60 intervals of .95, .86 is three standard errors below.
     assert held > 0.86
     assert noise > 0.86
+
+
+def _alike(seed: int, *, items: int = 150, responses: int = 5) -> Scores:
+    """Two judges' three scores of responses, of which those of one item are alike, more so by one of the judges."""
+    rng = np.random.default_rng(seed)
+    size = (items, responses, 1, 1)
+    of_item, of_response = rng.standard_t(4, size=(items, 1, 1, 1)), rng.normal(size=size)
+    own = rng.normal(0, 0.6, size=(items, responses, 2, 1)) + np.array([0.0, 0.5])[:, None] * of_item
+    scores = of_item + of_response + own + rng.normal(0, 0.7, size=(items, responses, 2, 3))
+    named = pd.MultiIndex.from_product(
+        [map(str, range(n)) for n in scores.shape], names=["item", "response", "judge", "trial"]
+    )
+    return Scores.from_frame(pd.Series(scores.ravel(), index=named, name="score").reset_index())
+
+
+def _between_judges(frame: pd.DataFrame) -> float:
+    """Log odds of the ICC of single scores by different judges, by moments."""
+    table: dict[str, Any] = {"index": ["item", "response"], "columns": "judge", "values": "score", "observed": True}
+    mean, noise = (frame.pivot_table(aggfunc=of, **table) for of in ("mean", "var"))
+    covariance = np.cov(mean.to_numpy().T, ddof=0)
+    total = (np.diag(covariance) + noise.mean() * (1 - 1 / 3)).mean() + mean.mean().var(ddof=1)
+    ratio = covariance[0, 1] / total
+    return float(np.log(ratio / (1 - ratio)))
+
+
+def test_means_and_the_icc_between_judges_vary_as_items_do() -> None:
+    """Next to the jackknife, which leaves out an item at a time."""
+    log = _alike(3)
+    data, frame = GAUSSIAN.prepare(log), log.frame
+    items = frame["item"].unique()
+    left = [frame[frame["item"] != item] for item in items]
+    found = np.array([_between_judges(one) for one in left])
+    error = np.sqrt((len(items) - 1) * found.var())
+    assert data[JUDGES_ERROR][0] == pytest.approx(error, rel=0.06)
+    means = np.array([one.groupby("judge", observed=True)["score"].mean() for one in left])
+    errors = np.sqrt((len(items) - 1) * means.var(axis=0))
+    made = fit(GAUSSIAN, log, engine=Laplace(draws=2000), seed=0)
+    rows = made.estimates().frame
+    width = (rows["upper"] - rows["lower"]) / (2 * 1.96)
+    np.testing.assert_allclose(width[rows["estimand"] == "mean_score"], errors, rtol=0.12)
+    both = rows[rows["estimand"] == "icc[judges]"].iloc[0]
+    odds = np.log([both[end] / (1 - both[end]) for end in ("lower", "upper")])
+    assert np.diff(odds)[0] / (2 * 1.96) == pytest.approx(error, rel=0.1)
+    # As the density has them, they vary by less than two thirds of it.
+    plain = components(made.posterior, data)
+    assert (plain["mean"].std(("chain", "draw")) < 0.67 * errors).all()
+    again = GAUSSIAN.replicated(data, {})
+    assert again[JUDGES_ERROR][0] == 0
