@@ -149,7 +149,7 @@ def _parts(draws: xr.DataArray, prob: float) -> Iterator[tuple[str, str, xr.Data
         at = dict(zip(outer, labels, strict=True))
         part, group, judge = draws.sel(at), str(at.get("group", "")), str(at.get("judge", ""))
         if (group or judge) and unit_dim:  # what was not there, or what this judge did not judge, has no row
-            part = part.isel({unit_dim: ~np.isnan(part.isel(chain=0, draw=0).to_numpy())})
+            part = part.isel({unit_dim: part.notnull().any(("chain", "draw")).to_numpy()})
         scale = float(ndtri((1 + prob) / 2)) if draws.attrs.get("margin") else 1.0
         yield group, judge, scale * part if scale != 1 else part
 

@@ -30,8 +30,6 @@ type Array = NDArray[np.float64]
 
 #: Clusters may make the variance of a direction smaller, as along a chain of pairs, to no less than this share.
 _LEAST_RATIO = 0.1
-#: Degrees of freedom past which Student's t is the normal distribution.
-_INFINITE = 1e9
 #: Directions in which estimates vary less than this share of the most are compared by no battle.
 _LEAST_VARIANCE = 1e-8
 #: Values of τ.
@@ -133,7 +131,7 @@ def with_added(draws: Array, added: Array, *, df: float) -> Array:
     if not np.any(added):
         return draws
     own = np.diag(1 / draws.var(axis=0, ddof=1))
-    return adjust(draws, information=np.zeros_like(own), variance=added * own, df=min(df, _INFINITE))
+    return adjust(draws, information=np.zeros_like(own), variance=added * own, df=df)
 
 
 def with_errors(draws: Array, *, data: Mapping[str, Any], spread: Array, log_prior: Callable[[Array], Array]) -> Array:
@@ -154,8 +152,7 @@ def with_errors(draws: Array, *, data: Mapping[str, Any], spread: Array, log_pri
     values, basis = np.linalg.eigh(np.atleast_2d(np.cov(draws, rowvar=False)))
     basis, values = basis[:, values > RANK * values.max()], values[values > RANK * values.max()]
     own = (basis * np.maximum(1 / values - spread.mean() ** -2.0, 0)) @ basis.T
-    df = min(float(data["cluster_df"]), _INFINITE)
-    return adjust(draws, information=np.zeros_like(own), variance=own @ more @ own, df=df)
+    return adjust(draws, information=np.zeros_like(own), variance=own @ more @ own, df=float(data["cluster_df"]))
 
 
 def _split(alone: Array, added: Array) -> tuple[Array, Array]:

@@ -39,6 +39,8 @@ _LEAST_VARIANCE = 0.02
 _MOST_STRETCH = 3.0
 #: Fewest degrees of freedom: past this the t distribution has no variance.
 LEAST_DF = 3
+#: Degrees of freedom past which Student's t is the normal distribution.
+_MOST_DF = 1e9
 #: Directions in which draws vary less than this share of the most are exact (rates that models share).
 RANK = 1e-10
 
@@ -121,7 +123,7 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     """Draws (D, P) with the covariance of the sandwich, in the order they were drawn.
 
     df: Labelled items behind the worst-labelled model, minus 1, or for each parameter (P,) those that inform it; at
-        least `LEAST_DF`.
+        least `LEAST_DF`; infinitely many where nothing is estimated.
     seed: Of the factors √(df/χ²_df): of one draw, all are quantiles of one probability, so that parameters of equal df
         move together.
 
@@ -144,7 +146,7 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: ArrayLike, 
     least = min(1.0, math.sqrt(len(spread) / len(draws)))
     target = half[:, None] * nearest_definite(np.eye(len(spread)) + added, least=least) * half
     move = _root(target) / half
-    degrees, of = np.unique(np.broadcast_to(np.maximum(df, LEAST_DF), draws.shape[1]), return_inverse=True)
+    degrees, of = np.unique(np.broadcast_to(np.clip(df, LEAST_DF, _MOST_DF), draws.shape[1]), return_inverse=True)
     chance = np.random.default_rng(seed).random((len(draws), 1))
     factor = np.sqrt(degrees / (2 * gammaincinv(degrees / 2, chance)))[:, of]
     return np.asarray(centre + factor * ((draws - centre) @ basis @ move.T @ basis.T))

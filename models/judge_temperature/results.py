@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 #: Draws of β, evenly spaced, that strengths are drawn for: a table of estimates needs no more.
 CUT_DRAWS = 1000
-#: Degrees of freedom past which Student's t is the normal distribution.
-_INFINITE = 1e9
 #: Edges of the bins of |gap|, in standard deviations.
 EDGES = (0.0, 0.25, 0.5, 1.0, 1.5, np.inf)
 
@@ -92,7 +90,7 @@ def _with_errors(log_beta: Any, data: Data) -> Any:
         return log_beta
     draws = log_beta.reshape(-1, added.size)
     more = np.diag((np.asarray(data["information"]) * added).reshape(-1))
-    df = np.minimum(np.asarray(data["cluster_df"]).reshape(-1), _INFINITE)
+    df = np.asarray(data["cluster_df"]).reshape(-1)
     return adjust(draws, information=np.zeros_like(more), variance=more, df=df).reshape(log_beta.shape)
 
 

@@ -132,7 +132,7 @@ def test_a_sheet_is_filled_in_and_read(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "option", "words", "told"),
+    ("column", "option", "words", "writes"),
     [
         ("label", "label=2,3", ("1", "3"), "Write 2 or 3 (right) or 0 (wrong)"),
         ("label", "label=0", ("1", "0"), "Write 0 (right) or 1 (wrong)"),
@@ -143,7 +143,7 @@ def test_a_sheet_is_filled_in_and_read(file: Path, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_written_as_told_means_yes_where_labels_have_values_of_their_own(
-    column: str, option: str, words: tuple[str, str], told: str, tmp_path: Path
+    column: str, option: str, words: tuple[str, str], writes: str, tmp_path: Path
 ) -> None:
     """A sheet with 1 for right was read as all wrong by the printed command, or the log's labels were refused."""
     path, out, whole = tmp_path / "log.csv", tmp_path / "to_label.csv", log(8)
@@ -154,8 +154,8 @@ def test_what_is_written_as_told_means_yes_where_labels_have_values_of_their_own
     ]
     whole.to_csv(path, index=False)
     ran = run("next", "accuracy", path, "--label", option, "--n", 5, "--out", out)
-    assert f"{told} into its column label; then: bayesjudge accuracy {path} --label" in ran.stdout
-    right, wrong = (told.split()[place] for place in (1, -2))
+    assert f"{writes} into its column label; then: bayesjudge accuracy {path} --label" in ran.stdout
+    right, wrong = (writes.split()[place] for place in (1, -2))
     sheet = pd.read_csv(out, dtype=str)
     sheet["label"] = [
         right if truth(item, model) else wrong for item, model in zip(sheet["item"], sheet["model"], strict=True)

@@ -191,5 +191,6 @@ def test_ties_and_effects_are_widened_by_what_prompts_share() -> None:
     ]
     for name, error in (("tie_rate", ties), ("effect", effect)):
         found = width[None][name] / width["none"][name]
-        assert found == pytest.approx(error[0] / error[1], rel=0.12), name
+        # Two widths, each known to 1.5 % (4,000 draws), and G/(G − 1): 2 % for ties, whose peer has no strengths.
+        assert found == pytest.approx(error[0] / error[1], rel=0.06), name
         assert found > 1.5

@@ -331,16 +331,19 @@ def test_means_and_the_icc_between_judges_vary_as_items_do() -> None:
     left = [frame[frame["item"] != item] for item in items]
     found = np.array([_between_judges(one) for one in left])
     error = np.sqrt((len(items) - 1) * found.var())
-    assert data[JUDGES_ERROR][0] == pytest.approx(error, rel=0.06)
+    # To first order, which is 2.7 % less than the jackknife here, and 6 % with 40 items.
+    assert data[JUDGES_ERROR][0] == pytest.approx(error, rel=0.04)
     means = np.array([one.groupby("judge", observed=True)["score"].mean() for one in left])
     errors = np.sqrt((len(items) - 1) * means.var(axis=0))
     made = fit(GAUSSIAN, log, engine=Laplace(draws=2000), seed=0)
     rows = made.estimates().frame
     width = (rows["upper"] - rows["lower"]) / (2 * 1.96)
-    np.testing.assert_allclose(width[rows["estimand"] == "mean_score"], errors, rtol=0.12)
+    # Widths of 8,000 draws are known to 1.1 %: three standard errors, and what the prior takes.
+    np.testing.assert_allclose(width[rows["estimand"] == "mean_score"], errors, rtol=0.04)
     both = rows[rows["estimand"] == "icc[judges]"].iloc[0]
     odds = np.log([both[end] / (1 - both[end]) for end in ("lower", "upper")])
-    assert np.diff(odds)[0] / (2 * 1.96) == pytest.approx(error, rel=0.1)
+    # The same, and what is to first order above.
+    assert np.diff(odds)[0] / (2 * 1.96) == pytest.approx(error, rel=0.08)
     # As the density has them, they vary by less than two thirds of it.
     plain = components(made.posterior, data)
     assert (plain["mean"].std(("chain", "draw")) < 0.67 * errors).all()

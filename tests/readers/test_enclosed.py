@@ -77,7 +77,7 @@ def test_rows_under_their_keys_with_what_holds_for_all_of_them(
 
 
 def test_rows_of_counts_are_the_table(tmp_path: Path) -> None:
-    """11,700 rows of counts, with the model's name beside them, were one record without a column of outcomes."""
+    """11,700 rows of counts, with the model's name next to them, were one record without a column of outcomes."""
     rows = [{"task_a": "t", "task_b": f"u{k}", "n_a": 6 - k, "n_b": k} for k in range(3)]
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"model": "m", "baseline_prompt": "Be brief.", "results": rows}), encoding="utf-8")

@@ -149,9 +149,9 @@ def test_letters_of_places_taken_for_models_are_asked_about(tmp_path: Path) -> N
         warnings = bj.elo(bj.read_battles(tmp_path / "log.csv", **reading), engine="laplace", **CHEAP).warnings
         return [text for text in warnings if "turn with the order" in text]
 
-    (told,) = said(columns={"verdict": "says"})
-    assert told.startswith("judge heron: verdicts turn with the order on 30 of 30 battles judged in both orders")
-    assert "--wide shown:order=COLUMN in place of --column verdict=COLUMN" in told
+    (warning,) = said(columns={"verdict": "says"})
+    assert warning.startswith("judge heron: verdicts turn with the order on 30 of 30 battles judged in both orders")
+    assert "--wide shown:order=COLUMN in place of --column verdict=COLUMN" in warning
     assert said(wide="shown:order=says") == []
 
 

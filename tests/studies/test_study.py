@@ -576,9 +576,9 @@ def test_where_clusters_are_the_units_everyone_is_told(log, options, said):
     """The first lines and the checklist called items the sample where clusters were it."""
     items = pd.factorize(log["item"])[0]
     answer = ask(log.assign(doc=items % 20), **options)
-    told = f"Intervals are about accuracy on questions like these: {said}"
-    assert [line for line in headline(answer) if line.startswith("Intervals")] == [told]
-    assert answer.checklist[0][2].startswith(told)
+    sentence = f"Intervals are about accuracy on questions like these: {said}"
+    assert [line for line in headline(answer) if line.startswith("Intervals")] == [sentence]
+    assert answer.checklist[0][2].startswith(sentence)
     assert list(answer.settings["clusters"].items()) == [(name, 20) for name in options.values()]
 
 
