@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bayesjudge.estimates import Estimates
@@ -266,6 +267,42 @@ def test_intervals_of_elo_cover_where_prompts_are_drawn_again(shared_data: Path,
         assert found[world, "elo", "hard-elo[independent]"]["coverage"] < 0.85
     free = "independent battles", "elo", "bayes:bradley_terry[human]"
     assert found[free]["width"] < 1.15 * found[(*free[:2], f"{free[2]}[independent]")]["width"]
+
+
+def test_a_row_is_judged_by_the_same_row_of_the_whole_table(benchmark_module: Callable[[str], Any]) -> None:
+    """By hand: two units of one estimand, one of them covered in two of three logs."""
+    again = benchmark_module("drawn_again")
+    lines = [("x", 0.4, 0.6), ("x", 0.5, 0.7), ("x", 0.6, 0.8), ("y", 0.2, 0.4), ("y", 0.2, 0.4), ("y", 0.3, 0.5)]
+    rows = pd.DataFrame(
+        [
+            {"method": "m", "judge": "", "estimand": "e", "unit": u, "point": (a + b) / 2, "lower": a, "upper": b}
+            for u, a, b in lines
+        ]
+    ).assign(truth=lambda table: table["unit"].map({"x": 0.55, "y": 0.3}))
+    (row,) = again.summary("s", rows)
+    assert (row["units"], row["logs"]) == (2, 3)
+    assert row["coverage"] == pytest.approx(5 / 6)
+    assert row["worst"] == pytest.approx(2 / 3)
+    assert row["width"] == pytest.approx(0.2)
+    # Deviations of (.5, .6, .7) and of (.3, .3, .4).
+    assert row["points"] == pytest.approx(3.92 * (0.1 + 0.1 / np.sqrt(3)) / 2)
+    assert row["bias"] == pytest.approx((0.05 + 0.1 / 3) / 2)
+    claims = again.must_hold([row | {"method": "bayes:m", "logs": 24}, row | {"method": "wald", "logs": 24}])
+    assert [claim["holds"] for claim in claims] == [True]
+    assert not again.must_hold([row | {"method": "bayes:m", "logs": 24, "coverage": 0.8}])[0]["holds"]
+
+
+@pytest.mark.slow
+def test_every_row_of_elo_is_there_where_prompts_are_drawn_again(shared_data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    run(str(BENCHMARKS / "drawn_again.py"), "--settings", "votes, grades", "--replicates", "3", "--out", str(out))
+    rows = json.loads(out.read_text())["rows"]
+    found = {(row["method"], row["estimand"]): row for row in rows}
+    assert {"elo", "difference", "tie_rate", "beta", "kappa", "ece", "cluster_spread"} <= {e for _, e in found}
+    elo = found["bayes:bradley_terry[human]", "elo"]
+    assert (elo["units"], elo["logs"]) == (6, 3)
+    # Three logs of six models that err together are some six intervals.
+    assert elo["coverage"] >= 0.5
 
 
 @pytest.mark.slow
