@@ -6,7 +6,7 @@ ridge, where chains diverge. The votes on a judge's gaps are summed up by a norm
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,17 @@ from scipy.special import expit
 from bayesjudge.counts.battles.clusters import BattleClusters, clustered_variance
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
+from bayesjudge.maths.battle_sums import BattleSums
+from bayesjudge.maths.definite import nearest_definite
+from bayesjudge.maths.prompt_effects import shared_meat
+from bayesjudge.maths.strengths import fit_strengths
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess, Units
 
 #: What votes that are not independent add to the variance of log β, (judge, group); 0 in replicated data.
 ADDED = "added"
+#: What battles that share prompts add to the covariance of a judge's soft strengths, (judge, system, system); ditto.
+SOFT_ADDED = "strength_added"
 
 
 def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
@@ -47,13 +53,18 @@ def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
     n = np.stack([rows.votes[:, 0] * rows.n, rows.votes[:, 2] * rows.n], axis=1)
     votes = _votes(judge, group, rows.gap / scale[judge], n)
     guess = _guess(votes, judges=len(names), groups=len(groups))
-    added, df = _shared_errors(counts, scoring, guess, scale, by_group=by_group)
+    log_beta = guess["pull"] / np.where(guess["information"] > 0, guess["information"], 1.0)
+    rate = np.exp(log_beta) / scale[:, None]
+    added, df = _shared_errors(counts, scoring, guess["information"], rate, by_group=by_group)
+    soft_added, soft_df = _shared_by_targets(counts, scoring, rate, by_group=by_group)
     arrays = (
         votes
         | guess
         | {
             ADDED: added,
             "cluster_df": df,
+            SOFT_ADDED: soft_added,
+            "strength_df": soft_df,
             "scale": scale,
             "soft_first": rows.first,
             "soft_second": rows.second,
@@ -71,11 +82,14 @@ def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
             "total": ("strata",),
             "scale": ("judge",),
             **dict.fromkeys([*guess, ADDED, "cluster_df"], ("judge", "group")),
+            SOFT_ADDED: ("judge", "system", "other_system"),
+            "strength_df": ("judge",),
         },
         coords={
             "judge": names,
             "group": groups,
             "system": counts.models,
+            "other_system": counts.models,
             "outcome": tuple(range(len(votes["n"]))),
             "strata": tuple(range(len(votes["total"]))),
             "pattern": tuple(range(len(rows))),
@@ -117,26 +131,50 @@ def _guess(votes: dict[str, Any], *, judges: int, groups: int) -> dict[str, Any]
 
 
 def _shared_errors(
-    counts: BattleCounts, judges: Any, guess: Mapping[str, Any], scale: Any, *, by_group: bool
+    counts: BattleCounts, judges: Any, information: Any, rate: Any, *, by_group: bool
 ) -> tuple[Any, Any]:
     """What votes that share prompts, or answers, add to each log β, in variances of independent votes; and its df."""
-    shape = guess["information"].shape
-    added, freedom = np.zeros(shape), np.full(shape, np.inf)
-    log_beta = guess["pull"] / np.where(guess["information"] > 0, guess["information"], 1.0)
-    for j, g in zip(*np.nonzero(guess["information"]), strict=True):
+    added, freedom = np.zeros(information.shape), np.full(information.shape, np.inf)
+    for j, g in zip(*np.nonzero(information), strict=True):
         battles, *columns = (
             _voted(rows.of(int(judges[j]) + 1), g if by_group else None) for rows in (counts.battles, *counts.clusters)
         )
         if not columns or min(rows.count() for rows in columns) < 2:
             continue
-        beta = np.exp(log_beta[j, g]) / scale[j]
 
-        def score(rows: BattleClusters, beta: float = beta) -> NDArray[np.float64]:
+        def score(rows: BattleClusters, beta: float = rate[j, g]) -> NDArray[np.float64]:
             won, lost = rows.votes[:, 0], rows.votes[:, 2]
             return np.asarray(beta * rows.gap * (won - (won + lost) * expit(beta * rows.gap)))
 
         _, variance, freedom[j, g] = clustered_variance(battles, columns, score)
-        added[j, g] = max(variance / guess["information"][j, g] - 1, 0.0)
+        added[j, g] = max(variance / information[j, g] - 1, 0.0)
+    return added, freedom
+
+
+def _shared_by_targets(counts: BattleCounts, judges: Any, rate: Any, *, by_group: bool) -> tuple[Any, Any]:
+    """What clusters add to the covariance of each judge's soft strengths, in squared logits, 0 or more; and its df.
+
+    That of hard labels, with σ(βs) for the label (`bradley_terry/clusters.py`).
+    """
+    models = len(counts.models)
+    added, freedom = np.zeros((len(judges), models, models)), np.full(len(judges), np.inf)
+    for j, code in enumerate(judges):
+        battles, *columns = (rows.of(int(code) + 1) for rows in (counts.battles, *counts.clusters))
+        battles, *columns = (rows.keep(np.isfinite(rows.gap)) for rows in (battles, *columns))
+        if not columns or min(rows.count() for rows in columns) < 2:
+            continue
+        graded = np.union1d(battles.first, battles.second)
+
+        def sums(rows: BattleClusters, own: Any = rate[j], graded: Any = graded) -> BattleSums:
+            target = expit(own[rows.group if by_group else np.zeros_like(rows.group)] * rows.gap)
+            first, second = (np.searchsorted(graded, side) for side in (rows.first, rows.second))
+            return replace(rows, first=first, second=second).sums(models=len(graded), target=target)
+
+        at = fit_strengths(sums(battles))
+        single = at.grouped(sums(battles.single())).meat
+        more = shared_meat(at, [sums(rows) for rows in columns], single) - single
+        added[j][np.ix_(graded, graded)] = nearest_definite(at.covariance(more))
+        freedom[j] = min(rows.count() for rows in columns) - 1
     return added, freedom
 
 

@@ -139,8 +139,8 @@ class JudgeTemperature(GenerativeModel):
 
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
         """The same design with other votes, which are independent as the model draws them."""
-        alone = np.zeros_like(data[judge_temperature_data.ADDED])
-        return data.with_arrays({**data.arrays, judge_temperature_data.ADDED: alone, **observed})
+        shared = (judge_temperature_data.ADDED, judge_temperature_data.SOFT_ADDED)
+        return data.with_arrays({**data.arrays, **{name: np.zeros_like(data[name]) for name in shared}, **observed})
 
     def beta(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of β in logits a point of score, dims ``chain, draw, judge, group``."""
