@@ -63,6 +63,29 @@ def test_clustered_errors_are_those_of_statsmodels() -> None:
     assert found.df == 29
 
 
+def test_a_model_whose_battles_are_on_one_prompt_is_as_uncertain_as_they_leave_it() -> None:
+    """Its score of that prompt is 0 after the fit, so that its error was .47 where battles leave 73.
+
+    Differences of other models, of which the prompt holds little, keep theirs.
+    """
+    frame, rng = log(), np.random.default_rng(1)
+    one = frame.iloc[:20].assign(
+        item=len(frame) + np.arange(20),
+        prompt=0,
+        model_a=5,
+        model_b=np.arange(20) % 5,
+        human=rng.integers(2, size=20).astype(float),
+    )
+    without = fit_human(counted(frame))
+    both = counted(pd.concat([frame, one])), counted(pd.concat([frame, one]), cluster="none")
+    clustered, independent = (fit_human(counts) for counts in both)
+    assert clustered.error[5] > 0.9 * independent.error[5]
+    contrast = np.hstack([-np.ones((4, 1)), np.eye(4)])
+    differences = [np.diag(contrast @ cov[:5, :5] @ contrast.T) for cov in (clustered.covariance, without.covariance)]
+    # Twenty battles more than 600.
+    np.testing.assert_allclose(*differences, rtol=0.2)
+
+
 @pytest.mark.slow
 def test_copies_of_battles_on_one_prompt_are_no_evidence() -> None:
     """Every battle twice: nothing changes where copies keep their prompt, else variances halve."""
