@@ -23,6 +23,12 @@ _SHOWN = {"of that one": "in the one order that was shown", "of the orders shown
 TRIALS, MOST_TRIED = "minimum_trials[95%]", 101
 #: What rates, budgets and numbers of trials are about.
 ABOUT = "Intervals are about items like these: the items are a sample of them."
+#: The same where an item has several pairs, which may go together; and the part of the warning that tells.
+SEVERAL_PAIRS = "items have several pairs of models"
+ABOUT_PAIRS = (
+    "Intervals take pairs of models as independent: where verdicts on the pairs of one item go together, they are too "
+    "narrow for new items."
+)
 
 type Rows = dict[tuple[str, str], pd.Series]
 
@@ -47,7 +53,8 @@ def headline(answer: Comparison) -> list[str]:
             parts += ["no comparison was repeated in the same order"] if unit in once else []
             parts += [_scores(scores.get(unit), None if any(parts) else prob)]
             found.append(f"{_named(unit)}: {'; '.join(part for part in parts if part)}.")
-    found += [_reached(trials), ABOUT if flips else ""]
+    pairs = any(text.startswith(SEVERAL_PAIRS) for text in answer.warnings)
+    found += [_reached(trials), (ABOUT_PAIRS if pairs else ABOUT) if flips else ""]
     found += [] if answer.gate.passed else [refusal(answer)]
     # Further trials are planned from the posterior; the plans of several judges are in a section of their own.
     if "plan" in answer.checks and answer.gate.passed:
