@@ -38,6 +38,8 @@ _CONTAINERS = frozenset(
 _LARGELY = 0.8
 #: Keys of an object that describes the rows; one of more is a table by itself.
 _MOST_KEYS = 20
+#: Most lists of objects that a message names.
+_MOST_LISTS = 4
 #: Names of a verdict, and of the outcome of a comparison.
 _VERDICTS = ["verdict", *chain(*VERDICT_ALIASES["verdict"]), "outcome", *chain(*TRIAL_ALIASES["outcome"])]
 _LABELS = ["label", *VERDICT_ALIASES["label"][0]]
@@ -63,10 +65,11 @@ def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | N
         return None  # a row of its own, with details
     if len(lists) > 1:
         commands = " or ".join(
-            f"jq {shlex.quote(f'.[{json.dumps(key)}]')} {shlex.quote(name)} > rows.json" for key in lists
+            f"jq {shlex.quote(f'.[{json.dumps(key)}]')} {shlex.quote(name)} > rows.json" for key in lists[:_MOST_LISTS]
         )
+        more = f" and {len(lists) - _MOST_LISTS} more" if len(lists) > _MOST_LISTS else ""
         raise UsageError(
-            f"{name} holds {len(lists)} lists of objects: {', '.join(map(repr, lists))}; "
+            f"{name} holds {len(lists)} lists of objects: {', '.join(map(repr, lists[:_MOST_LISTS]))}{more}; "
             f"write the one with the verdicts to a file of its own: {commands}"
         )
     if lists:

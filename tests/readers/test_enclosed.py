@@ -189,6 +189,13 @@ def test_which_of_two_lists_is_asked_with_a_command_for_each() -> None:
         enclosed_rows("a b.json", two)
 
 
+def test_of_many_lists_a_few_are_named_with_commands() -> None:
+    """45 lists of real examples, a feature's each, were named with a command each: 3,400 characters."""
+    with pytest.raises(UsageError, match=r"holds 45 lists of objects: '0', '1', '2', '3' and 41 more;") as raised:
+        enclosed_rows("log.json", {str(k): [{"id": "q1", "verdict": 1}] for k in range(45)})
+    assert str(raised.value).count("jq ") == 4
+
+
 @pytest.mark.parametrize(
     "record",
     [
