@@ -104,7 +104,7 @@ VERDICT_ALIASES: Aliases = {
         ["score", "correct", "passed", "rating", "result"],
     ),
     "label": (_HUMAN, [_ANY_HUMAN]),
-    "run": (["run_id", "repetition", "repeat", "replicate", "trial"], []),
+    "run": (["run_id", "run_index", "repetition", "repeat", "replicate", "trial", "trial_id", "trial_index"], []),
     "label_probability": (["inclusion_probability", "sampling_probability"], []),
 }
 
@@ -128,7 +128,18 @@ _REPEATS: Aliases = {
         ["id", "uid", "question", "query", "prompt_id"],
     ),
     "judge": VERDICT_ALIASES["judge"],
-    "trial": (["trial_id", "run_id", "repetition", "repeat", "replicate", "run", "sample", "seed"], []),
+    "trial": (
+        [
+            *("trial_id", "trial_index", "run_id", "run_index"),
+            "repetition",
+            "repeat",
+            "replicate",
+            "run",
+            "sample",
+            "seed",
+        ],
+        [],
+    ),
     "prompt": (["prompt_template", "template", "prompt_version", "judge_prompt"], []),
     "temperature": (["judge_temperature", "temp"], []),
     "category": (["task_category", "subset", "domain"], ["task", "subject"]),

@@ -41,6 +41,17 @@ def test_criteria_are_no_repetitions_however_their_rows_are_numbered(rows: pd.Da
     assert scores.frame["item"].nunique() == 6
 
 
+@pytest.mark.parametrize("name", ["trial_index", "run_index"])
+def test_an_index_of_trials_numbers_them(name: str) -> None:
+    """Of a real log, `--where trial_index=0` was offered, which leaves no second verdict."""
+    log = pd.DataFrame({"prompt_id": [1, 1, 2, 2], name: [7, 3, 7, 3], "winner_id": ["A", "B", "A", "TIE"]})
+    trials, _ = read_repeats(log, columns={"outcome": "winner_id"})
+    assert trials is not None
+    assert trials.frame["trial"].tolist() == ["7", "3", "7", "3"]
+    verdicts = pd.DataFrame({"item": [1, 1], "model": "m", "judge": "j", name: [7, 3], "verdict": [1, 0]})
+    assert read_verdicts(verdicts).frame["run"].tolist() == ["7", "3"]
+
+
 def test_criteria_of_verdicts_and_of_comparisons_are_a_choice_too() -> None:
     rows = CRITERIA.drop(columns="score").rename(columns={"document": "item", "trial": "run"})
     with pytest.raises(UsageError, match=r"Choose one: --where criterion=clarity;.*\{criterion\} \{item\}"):
