@@ -7,6 +7,7 @@ import io
 import itertools
 import math
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -269,6 +270,18 @@ def test_without_labels_no_model_is_best_and_the_next_command_is_named():
     assert said[0].startswith("These are metrics by reference or by code: no judge gave them")
     assert said[2].endswith(f"{command} --set 'label={{score}}'")
     assert said[3].endswith("bayesjudge compare log.csv AFTER --where prompt=short --set 'label={score}'")
+
+
+def test_without_labels_each_judge_has_its_rates_in_a_table_of_its_own():
+    """One table had one judge's rates without its name: .30 next to "97.6 %" by another of eight."""
+    data = {"data": {"labelled answers": 0}, "judges": ["j", "k"], "command": "bayesjudge accuracy log.csv"}
+    answer = answer_of(["a", "b"], ("j", "k"), settings=SETTINGS | data)
+    frame = answer.estimates.frame
+    differ = frame.assign(point=frame["point"].mask((frame["judge"] == "k") & (frame["unit"] == "a"), 0.321))
+    text = screen(replace(answer, estimates=Estimates(differ)), 120)
+    first, second = text.index("Raw verdict rate, judge j"), text.index("Raw verdict rate, judge k")
+    assert "0.321" not in text[first:second]
+    assert "0.321" in text[second:]
 
 
 def test_names_are_printed_as_they_are_not_read_as_markup():

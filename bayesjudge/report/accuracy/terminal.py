@@ -57,7 +57,9 @@ def accuracy_screen(answer: Comparison, width: int) -> list[Table | str]:
     if not counted(answer, "labelled answers"):
         # Accuracies, differences and the judge's quality would be the prior's, and no corrected rate is defined.
         rates = replace(answer, estimates=answer.estimates.where(method="naive"))
-        return [*sentences, _accuracies(rates, width), "Every method and difference: --all, --json or the report."]
+        several = {f", judge {judge}": _of_judges(rates, [judge]) for judge in alone} if len(alone) > 1 else {"": rates}
+        tables = [_accuracies(one, width, by=judge) for judge, one in several.items()]
+        return [*sentences, *tables, "Every method and difference: --all, --json or the report."]
     if answer.settings["panel"]:
         joint = _of_judges(answer, [PANEL])
         panel = [_accuracies(joint, width), *_differences(joint, width), _panel(answer)]
@@ -81,7 +83,7 @@ def _title(answer: Comparison, name: str) -> str:
     return f"{estimand_in(answer, name).capitalize()}{', all judges together' if together else ''}"
 
 
-def _accuracies(answer: Comparison, width: int) -> Table:
+def _accuracies(answer: Comparison, width: int, *, by: str = "") -> Table:
     """One line a model (and group), best first, one column a method."""
     rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy")).frame
     best = answer.ranks.set_index("model")["p_best"]
@@ -92,7 +94,7 @@ def _accuracies(answer: Comparison, width: int) -> Table:
     shares = {("", model): chance(share, draws.get(model, math.nan)) for model, share in best.items()}
     last = ("P(best)", shares) if len(best) > 1 and usable(answer) else None
     name = _title(answer, "accuracy") if counted(answer, "labelled answers") else "Raw verdict rate"
-    title = f"{name}, {percent(answer)} intervals"
+    title = f"{name}{by}, {percent(answer)} intervals"
     return _side_by_side(answer, rows, title, "model", width=width, last=last)
 
 
