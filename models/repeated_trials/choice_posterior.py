@@ -2,8 +2,9 @@
 
 The y_i and t_i are integrated out. Given the others they are independent, and each has an importance sample of
 its own: `nodes` of a normal at its mode, drawn once, at the mode of the rest. The few numbers that are left (γ, σ,
-μ, ν, σ_tie, ρ) are drawn from a Student-t fitted to their posterior and weighted; Pareto's k̂ says whether that was
-enough (Vehtari et al. 2024). Nothing is compiled.
+μ, ν, σ_tie, ρ) are drawn from Student-t's, each fitted to the weighted draws of those before, and weighted by the
+mixture of all (Cornuet et al. 2012); Pareto's k̂ says whether that was enough (Vehtari et al. 2024). Nothing is
+compiled.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from scipy.special import gammaincinv, gammaln, ndtri
+from numpy.typing import NDArray
+from scipy.special import gammaincinv, gammaln, logsumexp, ndtri
 
 from bayesjudge.models.repeated_trials.choices import Array, Choices, Codes, Unknowns, probabilities, utilities
 
@@ -22,9 +24,10 @@ from bayesjudge.models.repeated_trials.choices import Array, Choices, Codes, Unk
 _NODES, _WORK = (32, 256), 400_000
 #: Numbers of all trials' nodes that points are evaluated together by: few enough to stay in a processor's cache.
 _TOGETHER = 120_000
-#: Draws of the first round (each that follows has twice as many), rounds, and effective draws that are enough:
-#: `inference.gate` asks for as many.
-_DRAWS, _ROUNDS, ENOUGH = 700, 4, 400
+#: Draws of a round, rounds, and effective draws that are enough: `inference.gate` asks for as many.
+_DRAWS, _ROUNDS, ENOUGH = 700, 15, 400
+#: Rounds that choose where nodes belong: the draws of a round with other nodes are of another likelihood.
+_PLACED = 2
 #: Items that a first mode is looked for with.
 _FEW = 150
 #: Steps to the mode of what items share, at most, and a gain after which no further one is made.
@@ -168,10 +171,10 @@ class Nodes:
         """Log posterior of points (B, d), up to a constant, (B,)."""
         return self.evaluated(points, np.zeros((len(points), 0)))[0]
 
-    def evaluated(self, points: Array, uniform: Array) -> tuple[Array, Codes]:
+    def evaluated(self, points: Array, uniform: Array) -> tuple[Array, NDArray[np.int16]]:
         """The same, and nodes of the first items by their weights, chosen by uniform numbers (B, items)."""
         unknown, known = self.data.unpack(points), uniform.shape[1]
-        found, chosen = self.data.log_prior(points), np.empty(uniform.shape, dtype=np.int64)
+        found, chosen = self.data.log_prior(points), np.empty(uniform.shape, dtype=np.int16)
         if self.data.repeats:
             trials, rho = self.data.n.sum(2), unknown.rho
             found -= sum(np.log(1 - rho + t * rho) * (trials > t).sum() for t in range(int(trials.max())))
@@ -218,8 +221,15 @@ def sample(data: Choices, *, draws: int = 400, seed: int = 0) -> ChoicePosterior
             if gain < _LITTLE:
                 break
     for turn in range(_ROUNDS):
-        nodes, number = Nodes.around(data, point, rng), _DRAWS * 2**turn
-        z, log_density, log_ratio, chosen = _weighted(nodes, point, _WIDER * covariance, number, rng)
+        if turn < _PLACED:
+            nodes, centre, proposals = Nodes.around(data, point, rng), point, []
+            z, log_density = np.empty((0, len(point))), np.empty(0)
+            chosen = np.empty((0, len(data.n)), dtype=np.int16)
+        proposals.append(Proposal(at=point, root=np.linalg.cholesky(_WIDER * covariance)))
+        new = proposals[-1].draw(_DRAWS, rng)
+        density, picks = nodes.evaluated(new, rng.random((_DRAWS, len(data.n))))
+        z, log_density, chosen = (np.concatenate(pair) for pair in ((z, new), (log_density, density), (chosen, picks)))
+        log_ratio = log_density - logsumexp([each.log_density(z) for each in proposals], axis=0)
         weight, pareto_k = _smoothed(log_ratio)
         ess = float(1 / (weight**2).sum())
         if pareto_k <= 0.7 and ess >= ENOUGH:
@@ -236,7 +246,7 @@ def sample(data: Choices, *, draws: int = 400, seed: int = 0) -> ChoicePosterior
         log_likelihood=log_density[index] - log_prior,
         pareto_k=pareto_k,
         ess=ess,
-        noise=_noise(nodes, point),
+        noise=_noise(nodes, centre),
     )
 
 
@@ -268,16 +278,22 @@ def _differences(value: Callable[[Array], Array], size: int) -> tuple[float, Arr
     return float(centre[0]), up - down, 4 * curve
 
 
-def _weighted(
-    nodes: Nodes, at: Array, covariance: Array, number: int, rng: np.random.Generator
-) -> tuple[Array, Array, Array, Codes]:
-    """Points (N, d) of a Student-t, their log density and its ratio to the t's (N,), and nodes of the items (N, I)."""
-    size = len(at)
-    standard = rng.standard_normal((number, size)) / np.sqrt(rng.chisquare(_FREEDOM, (number, 1)) / _FREEDOM)
-    z = at + standard @ np.linalg.cholesky(covariance).T
-    log_q = -(_FREEDOM + size) / 2 * np.log1p((standard**2).sum(1) / _FREEDOM)
-    log_density, chosen = nodes.evaluated(z, rng.random((number, len(nodes.y))))
-    return z, log_density, log_density - log_q, chosen
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Proposal:
+    """A Student-t at a point (d,), with a root (d, d) of its scale."""
+
+    at: Array
+    root: Array
+
+    def draw(self, number: int, rng: np.random.Generator) -> Array:
+        """Points (number, d)."""
+        mixed = rng.chisquare(_FREEDOM, (number, 1)) / _FREEDOM
+        return np.asarray(self.at + rng.standard_normal((number, len(self.at))) / np.sqrt(mixed) @ self.root.T)
+
+    def log_density(self, points: Array) -> Array:
+        """Of points (N, d), up to a constant that all of `sample` share."""
+        standard, freedom = np.linalg.solve(self.root, (points - self.at).T), _FREEDOM + len(self.at)
+        return np.asarray(-freedom / 2 * np.log1p((standard**2).sum(0) / _FREEDOM) - np.log(np.diag(self.root)).sum())
 
 
 def _moments(z: Array, log_ratio: Array) -> tuple[Array, Array]:
