@@ -263,6 +263,8 @@ class RepeatCounts:
         changed: dict[str, Any] = {name: getattr(self, name)[keep] for name in self.of_cells}
         for name in ("category", *self.of_items):
             values = getattr(self, name)
+            if values is None:
+                continue
             changed[name] = tuple(values[i] for i in used) if isinstance(values, tuple) else values[used]
         for names, codes in (("items", "item"), ("judges", "judge"), ("conditions", "condition")):
             changed[names], changed[codes] = used_codes(getattr(self, names), getattr(self, codes)[keep])

@@ -14,12 +14,18 @@ from bayesjudge.tables import Verdicts
 
 
 def columns_by(
-    table: pd.DataFrame | IbisTable, keys: Mapping[str, str], columns: Sequence[str], *, of: str
+    table: pd.DataFrame | IbisTable,
+    keys: Mapping[str, str],
+    columns: Sequence[str],
+    *,
+    of: str,
+    use: str = "be used in a formula",
 ) -> pd.DataFrame:
     """One row for each combination of the keys, which come first, then the columns.
 
     keys: What each key is called in the result, and in the table.
     of: What has one value, in words.
+    use: What it has one value for.
 
     Raises: `UsageError` for a column that is not there, `InputError` where a combination has several values.
     """
@@ -43,7 +49,7 @@ def columns_by(
         Problem(
             column=name,
             found=f"several values for item {several['item'][bad].iloc[0]!r}",
-            allowed=f"one value for each {of}, to be used in a formula",
+            allowed=f"one value for each {of}, to {use}",
             fix=f"Give each {of.partition(' ')[0]} one value before counting.",
         )
         for name in columns

@@ -20,9 +20,11 @@ from bayesjudge.counts.memory import GivenTable, IbisTable, fetch
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Trials
 from bayesjudge.tables.columns import require_table
-from bayesjudge.tables.trials import TRIALS
+from bayesjudge.tables.trials import GIVEN_ITEM, TRIALS
 from bayesjudge.tables.words import OUTCOME, OUTCOMES
 
+#: Value of ``cluster`` that takes items as independent.
+NO_CLUSTER = "none"
 _SIGNS = {"ab": 1, "ba": -1, "": 0}
 
 
@@ -32,14 +34,17 @@ class TrialCounts(RepeatCounts):
 
     order: 1 where response a was shown first, -1 where b was, 0 where it was not recorded.
     n: Trials that ended a, b, tie.
+    cluster: Code of what each item goes together with (I,), where items do; intervals are then for new clusters.
     columns: One row an item, ``item`` and the columns that formulas name, where they were asked for.
     single: As in `Trials`.
     """
 
     of_cells: ClassVar[tuple[str, ...]] = ("order", "n")
+    of_items: ClassVar[tuple[str, ...]] = ("cluster",)
 
     order: NDArray[np.int64]
     n: NDArray[np.int64]
+    cluster: NDArray[np.int64] | None = None
     columns: pd.DataFrame | None = None
     single: bool = False
 
@@ -61,12 +66,16 @@ class TrialCounts(RepeatCounts):
         return replace(kept, dropped={**kept.dropped, "item that each judge judged once": once})
 
 
-def count_trials(trials: Trials | GivenTable, *, columns: Sequence[str] | None = None) -> TrialCounts:
+def count_trials(
+    trials: Trials | GivenTable, *, columns: Sequence[str] | None = None, cluster: str | None = None
+) -> TrialCounts:
     """Count outcomes in one pass where the data lives.
 
     trials: A validated table, or an Ibis expression with the columns of `Trials` on any backend; outcomes must be
         ``a``, ``b`` or ``tie`` there, orders ``ab`` or ``ba``.
     columns: What formulas name: columns of items, X where there are X_a and X_b.
+    cluster: Column of items that go together; by default the item as it was named, where each pair of its models was
+        made an item; ``"none"``: items are independent.
     """
     if isinstance(trials, Trials) and trials.options:
         raise UsageError("these trials are choices among three options or more: use count_choices")
@@ -90,9 +99,27 @@ def count_trials(trials: Trials | GivenTable, *, columns: Sequence[str] | None =
         n=frame[list(sums)].to_numpy(np.int64)[place],
         dropped=rows.dropped,
         warnings=rows.warnings,
+        cluster=_clusters(trials, names["items"], cluster),
         columns=None if columns is None else _columns(trials, columns),
         single=isinstance(trials, Trials) and trials.single,
     )
+
+
+def _clusters(trials: Trials | GivenTable, items: Sequence[str], cluster: str | None) -> NDArray[np.int64] | None:
+    """Code of each item's cluster; an item without one is alone."""
+    table = trials.frame if isinstance(trials, Trials) else trials
+    name = cluster or (GIVEN_ITEM if GIVEN_ITEM in table.columns else NO_CLUSTER)
+    if name == NO_CLUSTER:
+        return None
+    found = columns_by(table, {"item": "item"}, [name], of="item", use="be what items are drawn by")
+    value = found.set_index("item").reindex(list(items))[name]
+    codes, known = pd.factorize(value)
+    alone = codes < 0
+    codes[alone] = len(known) + np.arange(alone.sum())
+    count = len(known) + int(alone.sum())
+    if count < 2 and cluster:
+        raise UsageError(f"column {name!r} has one value: intervals for new ones need two or more; leave cluster out")
+    return None if count < 2 or count == len(items) else np.asarray(codes, dtype=np.int64)
 
 
 def _columns(trials: Trials | GivenTable, columns: Sequence[str]) -> pd.DataFrame:

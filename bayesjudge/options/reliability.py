@@ -55,6 +55,16 @@ class ReliabilityOptions(DecisionOptions):
             recorded="given",
         ),
     ] = ()
+    cluster: Annotated[
+        str | None,
+        Option(
+            "Column whose values (prompts, documents) are drawn together: intervals of comparisons are then for new "
+            "ones. By default the item where it has several pairs of models; none: items are independent.",
+            metavar="<column>",
+            panel="Data",
+            recorded="given",
+        ),
+    ] = None
     judges: Annotated[
         Iterable[str] | None,
         Option("Only this judge; may be given more than once.", flag="--judge", panel="Data", recorded="given"),

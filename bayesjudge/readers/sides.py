@@ -319,7 +319,9 @@ def _models(frame: pd.DataFrame) -> tuple[str, str]:
     return (found[0][0], found[1][0]) if all(len(one) == 1 for one in found) else ("", "")
 
 
-def pairs_as_items(frame: pd.DataFrame, *, values: Sequence[str] = ()) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def pairs_as_items(
+    frame: pd.DataFrame, *, values: Sequence[str] = (), given: str = ""
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Repeated comparisons with the two models as part of the item, where an item has several pairs of them.
 
     Rows of one pair are brought the same way round: of the others, outcomes, orders and all columns of a and of b
@@ -327,6 +329,7 @@ def pairs_as_items(frame: pd.DataFrame, *, values: Sequence[str] = ()) -> tuple[
     first model's is taken to be.
 
     values: The columns of outcomes.
+    given: What a column of the items as they were is to be called, where there is to be one.
     """
     a, b = _models(frame)
     if not a or "item" not in frame:
@@ -341,7 +344,8 @@ def pairs_as_items(frame: pd.DataFrame, *, values: Sequence[str] = ()) -> tuple[
     pairs = pd.DataFrame({"item": item, "a": first, "b": second})[named].drop_duplicates()
     notes: tuple[str, ...] = ()
     if pairs["item"].duplicated().any():
-        frame = frame.assign(item=frame["item"].astype(object).where(~named, item + ": " + first + " / " + second))
+        own = frame["item"].astype(object).where(~named, item + ": " + first + " / " + second)
+        frame = frame.assign(item=own, **{given: frame["item"]} if given else {})
         notes = ("items have several pairs of models: each pair is compared with itself alone",)
     unordered = "order" not in frame or not frame["order"].notna().any()
     if unordered and len(ordered) > len(pairs):

@@ -31,7 +31,7 @@ from bayesjudge.readers.wide import Wide
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS, other_letters
 from bayesjudge.tables.repeat_rows import Layout
-from bayesjudge.tables.trials import SCORES, SINGLE, TRIALS
+from bayesjudge.tables.trials import GIVEN_ITEM, SCORES, SINGLE, TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
 
 TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
@@ -269,7 +269,7 @@ def _trials(
     else:
         frame, read = winners_named(frame, ["outcome"], [named[0].read_as.get("outcome", "outcome")])
         frame, worded = yes_and_no(frame, "outcome", named[0].read_as.get("outcome", "outcome"))
-        frame, paired = pairs_as_items(frame, values=["outcome"])
+        frame, paired = pairs_as_items(frame, values=["outcome"], given=GIVEN_ITEM)
         warnings += read + worded + paired
     _require_one_criterion(frame, named, TRIALS)
     try:

@@ -19,6 +19,8 @@ SINGLE = (
     "verdicts are 0 and 1, without an order or two responses: taken as verdicts on one answer each (of comparisons, "
     "write a and b)"
 )
+#: Column of items as they were named, where each pair of an item's models was made an item.
+GIVEN_ITEM = "item (of several pairs)"
 #: What one row of `Trials` holds.
 TRIALS = Layout(
     value="outcome", keys=("item", "judge"), conditions=("order", "prompt", "temperature"), unfold=unfold_outcomes

@@ -19,6 +19,8 @@ from bayesjudge.tables.words import OUTCOMES
 
 #: Correlation of a judge's trials of an item, where its preference is guessed before anything is known.
 REPEAT = 0.5
+#: What items are drawn by where means are for new ones, of data whose items go together.
+CLUSTER = "cluster_of"
 #: Name of an unrecorded prompt or of items without a category.
 NONE = "(not recorded)"
 
@@ -51,6 +53,7 @@ def prepare(counts: TrialCounts, formulas: Sequence[Formula] = ()) -> Data:
         "rough_tie": _empirical_logit(counts, counts.n[:, 2]),
         "one_sided_tie": one_sided_tie(counts),
         **added.arrays,
+        **({} if counts.cluster is None else {CLUSTER: counts.cluster}),
     }
     axes = {
         "n": ("cell", "outcome"),
@@ -61,6 +64,7 @@ def prepare(counts: TrialCounts, formulas: Sequence[Formula] = ()) -> Data:
         "one_sided_tie": ("item",),
         "category_of": ("item",),
         "position_of": ("judge",),
+        CLUSTER: ("item",),
         **added.dims,
     }
     named = [str(temperatures[k]) for k in order]

@@ -150,16 +150,19 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
         array = part.array(values).expand_dims(judge=[judge])
         return summary_rows(array, estimand=estimand, n={judge: of.items}, extra=fixed, **common, **more)
 
-    rows = [{**found, "note": _of_orders(part)} for found in row("flip_rate", part.mean(part.flip_rate))]
-    rows += row(f"flip_rate[{trials_label(part.observed.sum(1))}]", part.replicated_flip_rate)
+    trials = part.observed.sum(1)
+    flips = part.shared_mean(part.flip_rate, 1 - part.observed.max(1) / trials)
+    rows = [{**found, "note": _of_orders(part)} for found in row("flip_rate", flips)]
+    rows += row(f"flip_rate[{trials_label(trials)}]", part.replicated_flip_rate)
     if part.ordered:
         once = {} if part.repeated else {"note": ONCE}
         same = row("flip_rate[same order]", part.same_order_flip_rate)
         rows += [{**found, **once} for found in same]
-    rows += row("disagreement", part.mean(part.disagreement))
-    rows += row("tie_rate", part.mean(part.q[..., 2])) if part.data.facts["ties"] else []
-    for trials in TIERS:
-        rows += row(f"noise_budget[K={trials}]", part.items * (1 - one.match[ALL, trials]))
+    rows += row("disagreement", part.shared_mean(part.disagreement, part.observed_disagreement))
+    ties = part.shared_mean(part.q[..., 2], part.observed[:, 2] / trials)
+    rows += row("tie_rate", ties) if part.data.facts["ties"] else []
+    for tier in TIERS:
+        rows += row(f"noise_budget[K={tier}]", part.items * (1 - one.match[ALL, tier]))
     error, weight = 1 - part.match(1), part.weight[..., part.units[:, 1]]
     for gap in GAPS:
         rows += row(f"swap_risk[gap={gap:.0%}]", swap_risk(error, gap=gap, weight=weight))

@@ -19,6 +19,7 @@ from bayesjudge.counts.arrays import sums_within
 from bayesjudge.maths.majority import Contest, most_likely, never_differ
 from bayesjudge.model import Data
 from bayesjudge.models.common.at_draws import over_draws
+from bayesjudge.models.repeated_trials.data import CLUSTER
 from bayesjudge.models.repeated_trials.statistics import unit_codes
 
 if TYPE_CHECKING:
@@ -69,6 +70,25 @@ class VerdictDraws:
         weight = self.weight[..., self.units[among, 1]]
         return np.asarray(np.einsum("cdu,cdu->cd", values, weight) / weight.sum(-1))
 
+    def shared_mean(
+        self, values: NDArray[np.float64], observed: NDArray[np.float64], among: Any = slice(None)
+    ) -> NDArray[np.float64]:
+        """The same as far from its mean as clusters of items leave it, (chain, draw).
+
+        Few trials pull each item's values to those of all, and what the items of a cluster share with them. Observed
+        ones are as noisy as they like: the noise of two items is not shared.
+
+        observed: What the trials of each unit say of its value (U,), NaN where nothing.
+        """
+        found, cluster = self.mean(values, among), self.data.arrays.get(CLUSTER)
+        if cluster is None or not np.ptp(self.weight):
+            return found
+        code, known = np.asarray(cluster)[self.units[among, 1]], np.isfinite(observed)
+        more = shared_variance(observed[known], code[known]) - shared_variance(values.mean((0, 1)), code)
+        variance, centre = float(found.var()), found.mean()
+        wider = centre + (found - centre) * np.sqrt(1 + max(more, 0.0) / max(variance, 1e-300))
+        return np.asarray(np.clip(wider, -1.0 if (values < 0).any() else 0.0, 1.0))
+
     @cached_property
     def flip_rate(self) -> NDArray[np.float64]:
         """1 − P(true majority) of each unit, (chain, draw, U)."""
@@ -97,6 +117,13 @@ class VerdictDraws:
     def observed(self) -> NDArray[np.int64]:
         """Trials of each outcome of each unit, (U, 3)."""
         return self._pooled(self.n)
+
+    @property
+    def observed_disagreement(self) -> NDArray[np.float64]:
+        """Share of each unit's pairs of trials that differ (U,), NaN of fewer than two trials."""
+        total = self.observed.sum(1)
+        pairs = np.where(total > 1, total * (total - 1), np.nan)
+        return np.asarray(1 - (self.observed * (self.observed - 1)).sum(1) / pairs)
 
     @cached_property
     def replicated_flip_rate(self) -> NDArray[np.float64]:
@@ -168,9 +195,13 @@ class VerdictDraws:
     @property
     def position_effect(self) -> NDArray[np.float64]:
         """P(first wins) − P(second wins), over the orders of each unit that has both, (chain, draw)."""
-        first, second = (self.pi[..., self._ordered[:, k], :] for k in (0, 1))
-        effect = (first[..., 0] - first[..., 1] + second[..., 1] - second[..., 0]) / 2
-        return self.mean(effect, self.unit[self._ordered[:, 0]])
+
+        def effect(share: NDArray[np.float64]) -> NDArray[np.float64]:
+            first, second = (share[..., self._ordered[:, k], :] for k in (0, 1))
+            return np.asarray((first[..., 0] - first[..., 1] + second[..., 1] - second[..., 0]) / 2)
+
+        observed = effect(self.n / self.n.sum(1, keepdims=True))
+        return self.shared_mean(effect(self.pi), observed, self.unit[self._ordered[:, 0]])
 
     def array(self, values: Any) -> xr.DataArray:
         """Values (chain, draw) as an array with those names."""
@@ -220,16 +251,36 @@ def verdict_draws(
     # Cells stand in order of their units, or nearly: few cells a unit, so one pass for each of them.
     np.add.at(np.moveaxis(q, 2, 0), unit, np.moveaxis(pi * share[:, None], 2, 0))
     order = np.asarray(data["order"])[used]
-    weight = item_weights((*pi.shape[:2], data.size("item")), population)
+    weight = item_weights((*pi.shape[:2], data.size("item")), population, data.arrays.get(CLUSTER))
     return VerdictDraws(pi=pi, q=q, units=units, unit=unit, order=order, n=counts, weight=weight, data=data)
 
 
-def item_weights(shape: tuple[int, ...], population: Population) -> NDArray[np.float64]:
+def shared_variance(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> float:
+    """What clusters add to the variance that a mean of values (I,) would have, were they independent."""
+    items, apart = len(values), values - values.mean()
+    _, place = np.unique(cluster, return_inverse=True)
+    sums = np.bincount(place, weights=apart)
+    if len(sums) < 2:
+        return 0.0
+    together, alone = (float((part**2).sum()) * len(part) / (len(part) - 1) for part in (sums, apart))
+    return (together - alone) / items**2
+
+
+def item_weights(
+    shape: tuple[int, ...], population: Population, cluster: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
     """Weights of items (..., I) at every draw: ones, or for items like these Dirichlet(1, ..., 1) times their sum.
 
     The Bayesian bootstrap (Rubin 1981): the items are a sample, and a mean over them is not that of all there are.
+    Where items go together, clusters of them are the sample.
     """
-    return np.ones(shape) if population == "items" else np.random.default_rng(_WEIGHTS).standard_exponential(shape)
+    if population == "items":
+        return np.ones(shape)
+    rng = np.random.default_rng(_WEIGHTS)
+    if cluster is None:
+        return rng.standard_exponential(shape)
+    found, place = np.unique(cluster, return_inverse=True)
+    return np.asarray(rng.standard_exponential((*shape[:-1], len(found)))[..., place])
 
 
 def _thinned(posterior: xr.Dataset, cells: int) -> xr.Dataset:

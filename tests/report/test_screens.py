@@ -21,7 +21,6 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.mixing import Gate
 from bayesjudge.maths.majority import TRIALS
 from bayesjudge.models.repeated_trials.results import ONCE
-from bayesjudge.readers import read_repeats
 from bayesjudge.report import Page, render_page
 from bayesjudge.report.accuracy.groups import groups_section
 from bayesjudge.report.accuracy.headline import _labelling, headline
@@ -359,7 +358,7 @@ def test_the_headline_says_of_which_answers_a_raw_rate_is(n: int, whose: str) ->
 
 
 def repeated(
-    judges: dict[str, str], *, trials: tuple[float, float, float] = (5.0, 3.0, 25.0), warnings: tuple[str, ...] = ()
+    judges: dict[str, str], *, trials: tuple[float, float, float] = (5.0, 3.0, 25.0), **parts: Any
 ) -> list[str]:
     """The headline on judges whose rate within one order has these notes."""
     rows = [
@@ -372,8 +371,8 @@ def repeated(
             ("minimum_trials[95%]", trials, ""),
         )
     ]
-    parts = {"estimates": Estimates.from_rows(rows), "diagnostics": Estimates.from_rows([]), "question": "reliability"}
-    return reliability_headline(answer_of(["a"], **parts, warnings=warnings))
+    parts |= {"estimates": Estimates.from_rows(rows), "diagnostics": Estimates.from_rows([]), "question": "reliability"}
+    return reliability_headline(answer_of(["a"], **parts))
 
 
 def test_a_rate_that_only_the_prior_knows_is_no_headline() -> None:
@@ -404,14 +403,17 @@ def test_the_number_of_trials_has_its_interval() -> None:
     assert never[-2] == "No number of trials up to 101 finds an item's majority with probability .95 for x."
 
 
-def test_intervals_are_not_said_to_be_about_items_whose_pairs_were_taken_as_independent() -> None:
-    """28 pairs of models on each of 80 real prompts: prompts drawn again gave an interval 2.2 times as wide."""
-    frame = pd.DataFrame({"item": 1, "trial": [0, 1] * 2, "model_a": "x", "model_b": [*"yyzz"], "outcome": [*"abab"]})
-    trials, _ = read_repeats(frame)
-    assert trials is not None
-    said = repeated({"x": ""}, warnings=trials.warnings)[-1]
-    assert said.startswith("Intervals take pairs of models as independent")
-    assert said.endswith("too narrow for new items.")
+@pytest.mark.parametrize(
+    ("settings", "end"),
+    [
+        ({"data": {"clusters": 80}}, "new items like these 80, whose pairs of models go together."),
+        ({"data": {"clusters": 9}, "cluster": "book"}, "new values of 'book' like these 9, whose items go together."),
+        ({"data": {"items": 9}}, "items like these: the items are a sample of them."),
+    ],
+)
+def test_intervals_are_said_to_be_of_what_was_drawn_together(settings: dict[str, Any], end: str) -> None:
+    whole = {"prob": 0.95, **settings}
+    assert repeated({"x": ""}, settings=whole)[-1] == f"Intervals are about {end}"
 
 
 def test_the_header_of_a_page_names_a_few_of_many_files() -> None:

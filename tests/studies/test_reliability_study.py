@@ -419,3 +419,61 @@ def test_a_plan_is_a_sentence() -> None:
 def test_the_budget_is_five_an_item_unless_given() -> None:
     assert ReliabilityOptions().budget_of(7) == 35
     assert ReliabilityOptions(budget=4).budget_of(7) == 4
+
+
+def _twice_on_an_item(pairs: int = 60) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """One pair of models an item, in both orders; and a second pair that says exactly the same."""
+    rng = np.random.default_rng(6)
+    gap = rng.normal(scale=1.5, size=pairs)
+    rows = [
+        {"item": f"q{i}", "model_a": "m", "model_b": "n", "order": order, "trial": t, "outcome": "ba"[int(won)]}
+        for i in range(pairs)
+        for order, sign in (("ab", 1), ("ba", -1))
+        for t, won in enumerate(rng.random(3) < 1 / (1 + np.exp(-gap[i] - sign * 0.5)))
+    ]
+    once = pd.DataFrame(rows)
+    return once, pd.concat([once, once.assign(model_a="p", model_b="r")], ignore_index=True)
+
+
+@pytest.mark.slow
+def test_the_same_said_of_two_pairs_of_an_item_leaves_intervals_as_wide() -> None:
+    once, twice = _twice_on_an_item()
+    found = {}
+    for name, frame, cluster in (("once", once, None), ("twice", twice, None), ("alone", twice, "none")):
+        answer = reliability(frame, cluster=cluster, bootstrap=4000, seed=1)
+        rows = pd.concat([answer.estimates.frame, answer.diagnostics.frame])
+        found[name] = (rows["upper"] - rows["lower"]).set_axis(rows["method"] + " " + rows["estimand"])
+        assert answer.settings["data"].get("clusters") == (60 if name == "twice" else None)
+    for row in ("bayes:repeated_trials position_effect", "bootstrap position_effect", "bootstrap disagreement"):
+        # Some 400 effective draws know the width of an interval to 5 %.
+        assert found["twice"][row] == pytest.approx(found["once"][row], rel=0.12), row
+        assert found["alone"][row] == pytest.approx(found["once"][row] / np.sqrt(2), rel=0.12), row
+    # Less is known of flips in the long run than the trials show, so that not all of the width is of the items.
+    assert found["twice"]["bayes:repeated_trials flip_rate"] > 1.15 * found["alone"]["bayes:repeated_trials flip_rate"]
+
+
+def test_items_go_together_by_a_column_and_what_has_none_is_refused() -> None:
+    frame = comparisons().assign(book=lambda table: table["item"].str[1:].astype(int) // 4)
+    counts = count_trials(read_trials(frame), cluster="book")
+    assert counts.cluster is not None
+    assert len(set(counts.cluster.tolist())) == 4
+    assert count_trials(read_trials(frame)).cluster is None
+    one = counts.for_items(["q0", "q1", "q9"])
+    assert one.cluster is not None
+    assert len(set(one.cluster.tolist())) == 2
+    by_book, by_item = (
+        trial_baselines(part, bootstrap=2000).estimates.where(estimand="kappa").frame.iloc[0]
+        for part in (counts, count_trials(read_trials(frame)))
+    )
+    assert by_book["point"] == by_item["point"]
+    assert by_book["lower"] != by_item["lower"]
+    with pytest.raises(bj.UsageError, match="no column 'boook'"):
+        reliability(frame, cluster="boook")
+    with pytest.raises(bj.UsageError, match="has one value"):
+        reliability(frame.assign(book=1), cluster="book")
+    with pytest.raises(bj.InputError, match="one value for each item, to be what items are drawn by"):
+        reliability(frame.assign(book=range(len(frame))), cluster="book")
+    with pytest.raises(bj.UsageError, match="responses of one item go together already"):
+        reliability(bj.Scores.from_frame(scores()), cluster="book")
+    with pytest.raises(bj.UsageError, match=r"count_trials\(trials, cluster=\.\.\.\)"):
+        reliability(counts, cluster="book")

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayesjudge.baselines.common.bootstrap import draw_counts
 from bayesjudge.baselines.common.columns import Column
 from bayesjudge.baselines.common.moments import Array
-from bayesjudge.baselines.reliability.means import bootstrap_column
+from bayesjudge.baselines.reliability.means import bootstrap_column, summed_within
 from bayesjudge.baselines.reliability.outcomes import Outcomes, majority
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.agreement import cohen_kappa, folded, gwet_ac1, half_turned, raw_agreement
@@ -105,7 +105,7 @@ def judge_agreement(
             # Cells in an order that depends on the data, and one stream for all: names change no limit.
             sides = (table, table.T) if fixed else (folded(table), folded(table.T))
             cells = max(sides, key=lambda side: side.tolist()).reshape(-1)
-            drawn = draw_counts(cells, bootstrap, np.random.default_rng(seed))
+            drawn = _drawn(left, right, cells, replicates=bootstrap, rng=np.random.default_rng(seed))
             point = _statistics(cells[None, :], fixed=fixed)[0]
             reasons = [_ALIKE if np.isnan(value) else "" for value in point]
             size = np.full(len(point), float(table.sum()))
@@ -133,9 +133,26 @@ def alpha_of_majorities(outcomes: Sequence[Outcomes], items: int) -> float:
 
 def _table(left: Outcomes, right: Outcomes) -> NDArray[np.int64]:
     """Common items by the majority of both judges, (3, 3)."""
+    return np.bincount(_cells(left, right)[0], minlength=9).reshape(3, 3)
+
+
+def _cells(left: Outcomes, right: Outcomes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cell of each common item in the table of majorities, and its place among the first judge's items."""
     _, ours, theirs = np.intersect1d(left.item, right.item, return_indices=True)
     first, second = _SCALE[majority(left.n[ours])[0]], _SCALE[majority(right.n[theirs])[0]]
-    return np.bincount(3 * first + second, minlength=9).reshape(3, 3)
+    return 3 * first + second, ours
+
+
+def _drawn(
+    left: Outcomes, right: Outcomes, cells: NDArray[np.int64], *, replicates: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Bootstrap tables (B, 9), of items or of clusters of them; of one cluster there are none."""
+    if left.cluster is None:
+        return draw_counts(cells, replicates, rng)
+    cell, ours = _cells(left, right)
+    tables = summed_within(np.eye(9, dtype=np.int64)[cell], left.cluster[ours])
+    drawn = draw_counts(np.ones(len(tables), dtype=np.int64), replicates if len(tables) > 1 else 0, rng)
+    return np.asarray(drawn @ tables)
 
 
 def _statistics(cells: NDArray[np.int64], *, fixed: bool) -> Array:

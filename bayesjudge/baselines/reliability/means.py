@@ -1,4 +1,4 @@
-"""Means over items and their bootstrap: items are resampled, each mean goes over the drawn items that have a value.
+"""Means over items and their bootstrap: each goes over the drawn items, or clusters of them, that have a value.
 
 Mean scores over responses like these have intervals for new items: those of one item are summed before squaring.
 """
@@ -16,6 +16,7 @@ from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
 from bayesjudge.baselines.common.columns import Column, Context, finished, rows
 from bayesjudge.baselines.common.intervals import t_quantile
 from bayesjudge.baselines.common.moments import Array, ratio
+from bayesjudge.counts.arrays import sums_within
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.counts.scores import ScoreCounts
 from bayesjudge.estimates import Estimates
@@ -58,10 +59,16 @@ def estimand_rows(column: Column, estimands: Sequence[str], **fixed: Any) -> lis
 
 
 def resampled_column(
-    values: Array, *, prob: float, bootstrap: int, rng: np.random.Generator, bounds: tuple[float, float]
+    values: Array,
+    *,
+    prob: float,
+    bootstrap: int,
+    rng: np.random.Generator,
+    bounds: tuple[float, float],
+    cluster: NDArray[np.int64] | None = None,
 ) -> Column:
     """Means of values (I, S), none of them missing, with percentile intervals."""
-    replicates = resampled_means(values, replicates=bootstrap, rng=rng)
+    replicates = resampled_means(values, replicates=bootstrap, rng=rng, cluster=cluster)
     n = np.full(values.shape[1], float(len(values)))
     return bootstrap_column(item_means(values), replicates, n=n, prob=prob, bounds=bounds)
 
@@ -71,9 +78,18 @@ def item_means(values: Array) -> Array:
     return ratio(np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0))
 
 
-def resampled_means(values: Array, *, replicates: int, rng: np.random.Generator) -> Array:
-    """Bootstrap means (B, S) of values (I, S), each over the drawn items that have one."""
+def resampled_means(
+    values: Array, *, replicates: int, rng: np.random.Generator, cluster: NDArray[np.int64] | None = None
+) -> Array:
+    """Bootstrap means (B, S) of values (I, S), each over the drawn items that have one.
+
+    cluster: Code of each item's cluster (I,), where clusters are drawn; of one alone there are no replicates.
+    """
     known = ~np.isnan(values)
+    if cluster is not None:
+        both = summed_within(np.hstack([np.where(known, values, 0.0), known.astype(np.float64)]), cluster)
+        sums = _resampled_sums(both, replicates if len(both) > 1 else 0, rng)
+        return ratio(*np.hsplit(sums, 2))
     # Where no value is missing the sizes are known; drawing them again would double the work.
     complete = known.all(axis=0)
     stacked = np.hstack([np.where(known, values, 0.0), known[:, ~complete].astype(np.float64)])
@@ -81,6 +97,12 @@ def resampled_means(values: Array, *, replicates: int, rng: np.random.Generator)
     sizes = np.full((len(sums), values.shape[1]), float(len(values)))
     sizes[:, ~complete] = sums[:, values.shape[1] :]
     return ratio(sums[:, : values.shape[1]], sizes)
+
+
+def summed_within(values: NDArray[Any], cluster: NDArray[np.int64]) -> NDArray[Any]:
+    """Sums of rows (I, ...) within each cluster that has some."""
+    found, place = np.unique(cluster, return_inverse=True)
+    return sums_within(values, place, len(found))
 
 
 def _resampled_sums(values: Array, replicates: int, rng: np.random.Generator) -> Array:

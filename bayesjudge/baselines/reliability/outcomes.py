@@ -34,6 +34,7 @@ class Outcomes:
     n: Trials that ended a, b, tie, whatever the order.
     ordered: The same of the trials whose order is known: a shown first, b shown first.
     single: Whether verdicts are of one answer each.
+    cluster: Code of what each item goes together with (I,), where items do.
     """
 
     judge: str
@@ -43,6 +44,7 @@ class Outcomes:
     n: Counts
     ordered: Counts
     single: bool = False
+    cluster: Counts | None = None
 
     @property
     def unordered(self) -> str:
@@ -76,6 +78,7 @@ def judge_outcomes(counts: TrialCounts) -> Iterator[Outcomes]:
             n=sums_within(n, place, len(item)),
             ordered=np.stack(ordered, axis=1),
             single=counts.single,
+            cluster=None if counts.cluster is None else counts.cluster[item],
         )
 
 

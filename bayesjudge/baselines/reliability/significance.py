@@ -138,7 +138,8 @@ def ablations(
             change = rates[:, 1] - rates[:, 0]
             values = np.stack([change, np.abs(change), (most[:, 0] != most[:, 1]).astype(np.float64)], axis=1)
             rng = np.random.default_rng(stream)
-            column = resampled_column(values, prob=prob, bootstrap=bootstrap, rng=rng, bounds=(-1.0, 1.0))
+            own = None if left.cluster is None else left.cluster[ours]
+            column = resampled_column(values, prob=prob, bootstrap=bootstrap, rng=rng, bounds=(-1.0, 1.0), cluster=own)
             yield Ablation(
                 judge=left.judge,
                 kind=kind,

@@ -72,7 +72,7 @@ def single_judge(
     strata = [ALL, *(name for name in STRATA if (stratum == name).any())]
     inside = [np.where((stratum[:, None] == name) | (name == ALL), match, np.nan) for name in strata]
     stacked = np.hstack([*(mean.by_item[:, None] for mean in means.values()), *inside])
-    replicates = resampled_means(stacked, replicates=bootstrap, rng=rng)
+    replicates = resampled_means(stacked, replicates=bootstrap, rng=rng, cluster=outcomes.cluster)
     curves = [
         StratumCurve(name, (~np.isnan(part)).sum(axis=0), item_means(part), drawn)
         for name, part, drawn in zip(

@@ -23,12 +23,8 @@ _SHOWN = {"of that one": "in the one order that was shown", "of the orders shown
 TRIALS, MOST_TRIED = "minimum_trials[95%]", 101
 #: What rates, budgets and numbers of trials are about.
 ABOUT = "Intervals are about items like these: the items are a sample of them."
-#: The same where an item has several pairs, which may go together; and the part of the warning that tells.
-SEVERAL_PAIRS = "items have several pairs of models"
-ABOUT_PAIRS = (
-    "Intervals take pairs of models as independent: where verdicts on the pairs of one item go together, they are too "
-    "narrow for new items."
-)
+#: The same where items go together.
+ABOUT_CLUSTERS = "Intervals are about new {of} like these {count}, whose {parts} go together."
 
 type Rows = dict[tuple[str, str], pd.Series]
 
@@ -53,14 +49,22 @@ def headline(answer: Comparison) -> list[str]:
             parts += ["no comparison was repeated in the same order"] if unit in once else []
             parts += [_scores(scores.get(unit), None if any(parts) else prob)]
             found.append(f"{_named(unit)}: {'; '.join(part for part in parts if part)}.")
-    pairs = any(text.startswith(SEVERAL_PAIRS) for text in answer.warnings)
-    found += [_reached(trials), (ABOUT_PAIRS if pairs else ABOUT) if flips else ""]
+    found += [_reached(trials), _about(answer) if flips else ""]
     found += [] if answer.gate.passed else [refusal(answer)]
     # Further trials are planned from the posterior; the plans of several judges are in a section of their own.
     if "plan" in answer.checks and answer.gate.passed:
         plans = plan_sentences(answer.checks["plan"])
         found += plans if len(plans) == 1 else []
     return [text for text in found if text]
+
+
+def _about(answer: Comparison) -> str:
+    """Of which items the intervals are."""
+    count, column = answer.settings.get("data", {}).get("clusters"), answer.settings.get("cluster")
+    if count is None:
+        return ABOUT
+    of, parts = (f"values of {column!r}", "items") if column else ("items", "pairs of models")
+    return ABOUT_CLUSTERS.format(of=of, count=count, parts=parts)
 
 
 def _named(unit: tuple[str, str]) -> str:

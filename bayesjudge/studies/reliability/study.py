@@ -82,7 +82,9 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     tables = _tables(trials, options.scores)
     of_trials, of_scores = own_models(options)
     others = further_models(options, own=OWN, needs=Model)
-    compared = _count(tables[0], (TrialCounts, ChoiceCounts), partial(_tally, columns=_columns(of_trials, others)))
+    _require_pairs(options.cluster, tables[0])
+    tally = partial(_tally, columns=_columns(of_trials, others), cluster=options.cluster)
+    compared = _count(tables[0], (TrialCounts, ChoiceCounts), tally)
     scored = _count(tables[1], ScoreCounts, partial(count_scores, columns=_columns(of_scores, others)))
     _require_formulas(options, compared, scored)
     if options.judges is not None:
@@ -156,6 +158,8 @@ def _facts(counts: Sequence[Tallied | ScoreCounts]) -> dict[str, Any]:
     judges = dict.fromkeys(judge for one in counts for judge in one.judges)
     numbers: dict[str, int] = {"items": len({item for one in counts for item in one.items})}
     for one in counts:
+        if isinstance(one, TrialCounts) and one.cluster is not None:
+            numbers["clusters"] = len(set(one.cluster.tolist()))
         if isinstance(one, ScoreCounts):
             numbers["scores"] = int(one.cells.n.sum())
         else:
@@ -192,10 +196,22 @@ def _is_ready(source: Any, *kinds: type[Any]) -> bool:
     return source is None or isinstance(source, kinds) or type(source).__module__.startswith("ibis.")
 
 
-def _tally(trials: Any, *, columns: list[str] | None) -> Tallied:
+def _require_pairs(cluster: str | None, trials: Any) -> None:
+    """Refuse a cluster where nothing is counted by it."""
+    if cluster is None:
+        return
+    if trials is None:
+        raise UsageError("cluster is for comparisons; of scores the responses of one item go together already")
+    if isinstance(trials, TrialCounts):
+        raise UsageError("these trials are counted: give count_trials(trials, cluster=...) the column")
+    if isinstance(trials, ChoiceCounts) or (isinstance(trials, Trials) and trials.options):
+        raise UsageError("cluster is for comparisons of two responses, and the log has choices among three or more")
+
+
+def _tally(trials: Any, *, columns: list[str] | None, cluster: str | None) -> Tallied:
     if isinstance(trials, Trials) and trials.options:
         return count_choices(trials)
-    return count_trials(trials, columns=columns)
+    return count_trials(trials, columns=columns, cluster=cluster)
 
 
 def _columns(own: RepeatedTrials | PointwiseScores, others: Iterable[Further]) -> list[str] | None:
