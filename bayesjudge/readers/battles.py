@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
@@ -38,6 +39,9 @@ from bayesjudge.tables.battle_rows import NAMES
 from bayesjudge.tables.columns import label_source, require_unique
 from bayesjudge.tables.words import ORDERS, code_numbers
 
+#: Share of more than so many names of answerers that are on one item alone, from which they are no models, where
+#: there are so many items: a few models on a prompt each are a log.
+_ALONE, _FEW_NAMES, _FEW_ITEMS = 0.9, 20, 3
 #: What a judge decides once.
 _KEYS = ("item", "model_a", "model_b", "judge", "order")
 
@@ -117,6 +121,8 @@ def read_battles(
         better = choose_one(frame, found, value="human", keys=_KEYS[:3], known=NAMES)
         better = better or codes_to_state(frame, found, theirs=_winner(parts[0]))
         raise better or _offered(parts[0], found) or parts[0].explained(InputError(found)) from error
+    if "item" in frame:
+        _require_models(battles.frame, parts[0])
     warnings += _of_probabilities(frame)
     warnings += repeats_of_what(
         frame,
@@ -152,6 +158,25 @@ def _offered(part: Part, problems: Sequence[Problem]) -> UsageError | None:
     if not said and (options := comparisons_offered(part.frame, part.read_as)):
         said = f"other columns may hold the two models and who won: {' or '.join(options)}"
     return UsageError(f"{part.name}: {said}", lacks=lacks, options=options) if said else None
+
+
+def _require_models(frame: pd.DataFrame, part: Part) -> None:
+    """Ids of answers, each in the battles of one item, are no models: next to nothing compares the items."""
+    items, every = pd.factorize(frame["item"])
+    names, known = pd.factorize(pd.concat([frame["model_a"], frame["model_b"]], ignore_index=True))
+    if len(known) <= _FEW_NAMES or len(every) < _FEW_ITEMS:
+        return
+    of = pd.Series(np.tile(items, 2)).groupby(names).agg(["min", "max"])
+    alone = int((of["min"] == of["max"]).sum())
+    if alone < _ALONE * len(known):
+        return
+    columns = " and ".join(repr(part.read_as.get(side, side)) for side in ("model_a", "model_b"))
+    raise UsageError(
+        f"columns {columns} of {part.name} have {len(known)} names, of which {alone} are each in the battles of one "
+        f"item only ({len(every)} items), so that next to nothing compares items: they look like ids of answers. Name "
+        "the two columns of models that gave these: --column model_a=COLUMN --column model_b=COLUMN",
+        lacks=f"two columns of models: {alone} of {len(known)} names in {columns} are on one item only",
+    )
 
 
 def _of_probabilities(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -266,3 +266,45 @@ def test_words_that_cannot_be_read_are_no_contradiction_that_a_column_explains()
     with pytest.raises(InputError, match="found 'z' in 4 rows") as raised:
         read_battles(votes)
     assert not raised.value.options
+
+
+def log_of_answers(*, items: int, battles: int, names: str) -> pd.DataFrame:
+    """Battles of ``names``, which may have the item in them, two other ones each."""
+    rows = [
+        (i, names.format(i=i, k=2 * k), names.format(i=i, k=2 * k + 1)) for i in range(items) for k in range(battles)
+    ]
+    frame = pd.DataFrame(rows, columns=["item", "model_a", "model_b"])
+    return frame.assign(judge="g", verdict=np.tile(["a", "b", "tie"], len(frame))[: len(frame)])
+
+
+def test_ids_of_answers_are_no_models() -> None:
+    """A fit of 640 names that no item shares did not end within ten minutes."""
+    ids = log_of_answers(items=80, battles=4, names="{i}-{k}").rename(columns={"model_a": "response_a"})
+    with pytest.raises(UsageError) as refused:
+        read_battles(ids, columns={"model_a": "response_a"})
+    assert str(refused.value).startswith(
+        "columns 'response_a' and 'model_b' of the table have 640 names, of which 640 are each in the battles of one "
+        "item only (80 items)"
+    )
+    assert str(refused.value).endswith(": --column model_a=COLUMN --column model_b=COLUMN")
+    # One baseline in every battle compares them with itself alone.
+    mixed = log_of_answers(items=20, battles=1, names="{i}-{k}").assign(model_b="base")
+    with pytest.raises(UsageError, match="have 21 names, of which 20 are each"):
+        read_battles(mixed)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        log_of_answers(items=10, battles=1, names="{i}-{k}"),  # 20 models on a prompt each
+        log_of_answers(items=2, battles=12, names="{i}-{k}"),
+        log_of_answers(items=80, battles=12, names="{k}"),  # 24 models on every item
+        log_of_answers(items=80, battles=4, names="{i}-{k}").drop(columns="item"),  # nothing says what was answered
+        # 45 names, 40 of them on one item alone.
+        log_of_answers(items=20, battles=2, names="{i}-{k}").replace(
+            {f"{i}-{k}": f"s{i % n}" for i in range(20) for k, n in ((1, 5), (2, 5))}
+        ),
+    ],
+)
+def test_models_on_few_items_are_models(log: pd.DataFrame) -> None:
+    assert len(read_battles(log)) == len(log)
