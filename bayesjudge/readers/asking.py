@@ -15,7 +15,7 @@ from bayesjudge.readers.log import named_rows
 from bayesjudge.readers.pairs import read_pairs
 from bayesjudge.readers.parts import Part, read_parts
 from bayesjudge.readers.questions import FURTHER_ANSWERS
-from bayesjudge.readers.reading import Choices, Reading, last_said
+from bayesjudge.readers.reading import Choices, Reading, codes_completed, last_said
 from bayesjudge.readers.recognition import FORMAT, complete_but_one
 from bayesjudge.readers.repetitions import AGAIN
 from bayesjudge.readers.trials import SCORE_NAMES, TRIAL_NAMES, read_repeats
@@ -136,6 +136,7 @@ def refusal(
 
     An error about values in rows is returned as it is.
     """
+    error = codes_completed(error, choices.get("put") or {})
     missing = not isinstance(error, UsageError) and not any(problem.rows for problem in error.problems)
     kind = missing or (isinstance(error, UsageError) and error.lacks)
     if not (kind or error.options) or source == "-":
@@ -198,7 +199,8 @@ class _Log:
         try:
             found = self._ask(question, columns, choices, parts)
         except (InputError, UsageError) as error:
-            return self._refused(question, columns, choices, error, steps=steps), []
+            whole = codes_completed(error, choices.get("put") or {})
+            return self._refused(question, columns, choices, whole, steps=steps), []
         lost = [found.lacks] if found.lacks else []
         commands = [command + found.options] if found.options or not lost else []
         if _TO_LABEL in found.options:

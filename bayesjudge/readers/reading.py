@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypedDict
 
-from bayesjudge.errors import UsageError, did_you_mean
+from bayesjudge.errors import InputError, UsageError, did_you_mean
 from bayesjudge.readers.filters import Where, conditions
 from bayesjudge.readers.wide import Wide
 
@@ -131,6 +131,34 @@ def last_said(command: str) -> str:
     kept = shlex.join(word for place, word in enumerate(words) if place not in left_out)
     return "   #".join([kept, *remark])
 
+
+def codes_completed(error: InputError | UsageError, put: Mapping[str, str]) -> InputError | UsageError:
+    """The error of values that ``--set`` left as they are, with the option that calls them missing.
+
+    Examples
+    --------
+    >>> from bayesjudge.errors import Problem
+    >>> unread = Problem(column="verdict", found="'-1'", allowed="a, b or tie", fix="Recode it.", rows=[3])
+    >>> codes_completed(InputError([unread]), {"verdict": "{score:1=a,2=b}"}).options
+    ("--set 'verdict={score:1=a,2=b,-1=}'",)
+    """
+    if isinstance(error, UsageError) or error.options:
+        return error
+    for name, value in put.items():
+        mine = [one for one in error.problems if name in {one.column, one.theirs} and one.rows]
+        words = dict.fromkeys(word[1] for one in mine if (word := _UNREAD.match(one.found)))
+        if mine and words and _RECODED.fullmatch(value):
+            option = f"--set {shlex.quote(f'{name}={value[:-1]}{"".join(f",{word}=" for word in words)}}}')}"
+            fix = f"Values that --set does not list stay as they are: if these are missing, type {option}."
+            return InputError(
+                [replace(one, fix=fix) if one in mine else one for one in error.problems], options=[option]
+            )
+    return error
+
+
+#: A column's values with words in place of some, and another value, as problems have it, that may be listed with them.
+_RECODED = re.compile(r"\{[^{}:]+:[^{}]+=[^{}]*\}")
+_UNREAD = re.compile(r"'([^',=:{}]+)'")
 
 #: A column of people's grades, and which of them mean yes.
 _OWN = re.compile(r"\s*([^=<>]+?)\s*((?:>=|<=|>|<)\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*")

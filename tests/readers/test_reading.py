@@ -552,3 +552,30 @@ def test_a_figure_alone_is_no_verdict() -> None:
         with pytest.raises(InputError) as raised:
             read_verdicts(pd.DataFrame(frame))
         assert raised.value.options == ()
+
+
+def test_codes_that_are_not_listed_are_offered_as_missing(tmp_path: Path) -> None:
+    """It was said to recode -1, and not how."""
+    rows = {"item": [1, 1, 2, 2], "model_a": "x", "model_b": "y", "judge": "j", "score": [1, 2, 3, -1]}
+    path = tmp_path / "log.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    given = {"verdict": "{score:1=a,2=b,3=tie}"}
+    whole = "verdict={score:1=a,2=b,3=tie,-1=}"
+    with pytest.raises(InputError) as raised:
+        read_battles(path, put=given)
+    said = refusal(raised.value, "elo", str(path), columns={}, gold=(), choices={"put": given})
+    assert "found '-1'; allowed: a, b or tie" in str(said)
+    assert str(said).endswith(f"stay as they are: if these are missing, type --set '{whole}'.")
+    assert said.options == (f"--set '{whole}'",)
+    asked = inspect_source(path, put=given).questions
+    assert asked["elo"].commands == [f"bayesjudge elo {path} --set '{whole}'"]
+    # The same values are outcomes of repeated trials.
+    assert asked["reliability"].commands == [f"bayesjudge reliability {path} --set '{whole}'"]
+    assert read_battles(path, put={"verdict": whole.partition("=")[2]}).frame["verdict"].tolist() == [1, 0, 0.5]
+    # A value that is no code of --set is not one to list.
+    with pytest.raises(InputError) as other:
+        read_battles(path, put={"verdict": "{score}"})
+    assert (
+        refusal(other.value, "elo", str(path), columns={}, gold=(), choices={"put": {"verdict": "{score}"}})
+        is other.value
+    )
