@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -32,9 +34,10 @@ from bayesjudge.readers.sides import (
     verdict_among_columns,
     winners_named,
 )
+from bayesjudge.readers.values import listing
 from bayesjudge.readers.wide import one_judge_a_row
 from bayesjudge.tables import Battles
-from bayesjudge.tables.battle_gaps import require_no_ranks
+from bayesjudge.tables.battle_gaps import BOTH, require_no_ranks
 from bayesjudge.tables.battle_rows import NAMES
 from bayesjudge.tables.columns import label_source, require_unique
 from bayesjudge.tables.words import ORDERS, code_numbers
@@ -42,6 +45,8 @@ from bayesjudge.tables.words import ORDERS, code_numbers
 #: Share of more than so many names of answerers that are on one item alone, from which they are no models, where
 #: there are so many items: a few models on a prompt each are a log.
 _ALONE, _FEW_NAMES, _FEW_ITEMS = 0.9, 20, 3
+#: A column's name that says scores.
+_SCORES = re.compile(r"score|rating|grade|points|reward")
 #: What a judge decides once.
 _KEYS = ("item", "model_a", "model_b", "judge", "order")
 
@@ -155,9 +160,33 @@ def _offered(part: Part, problems: Sequence[Problem]) -> UsageError | None:
     lacks = "; ".join(one.allowed for one in problems)
     scores = columns_of(part.frame, ["score", *SCORE_ALIASES["score"][0]])
     options, said = may_be_winners(part.frame, scores[0], scores[0], ours="verdict") if len(scores) == 1 else ([], "")
+    if not said:
+        options, said = _scores_in_lists(part)
     if not said and (options := comparisons_offered(part.frame, part.read_as)):
         said = f"other columns may hold the two models and who won: {' or '.join(options)}"
     return UsageError(f"{part.name}: {said}", lacks=lacks, options=options) if said else None
+
+
+def _scores_in_lists(part: Part) -> tuple[list[str], str]:
+    """The option that reads the one column of two scores a row as those of both models, and what is said of it."""
+    named = [name for name in map(str, part.frame.columns) if _SCORES.search(name.casefold())]
+    if len(found := [name for name in named if _of_two_numbers(part.frame[name])]) != 1:
+        return [], ""
+    (name,) = found
+    scores = " ".join(f"--column {shlex.quote(f'{ours}={name}.{place}')}" for place, ours in enumerate(BOTH, start=1))
+    said = f"column {name!r} has two numbers a row, which may be the scores of both answers"
+    known = {"model_a", "model_b"} <= {*part.frame.columns}
+    models = [] if known else comparisons_offered(part.frame.assign(**dict.fromkeys(BOTH, 0)), part.read_as)
+    if not (known or models):
+        return [], f"{said} ({scores}). Name the models, too (--column model_a=COLUMN --column model_b=COLUMN)."
+    options = [" ".join([*models, scores])]
+    return options, f"{said}: {options[0]}"
+
+
+def _of_two_numbers(column: Any) -> bool:
+    cells = column.dropna() if isinstance(column, pd.Series) else ()
+    numbers = ([isinstance(one, int | float) for one in listing(cell)] for cell in cells)
+    return len(cells) > 0 and all(one == [True, True] for one in numbers)
 
 
 def _require_models(frame: pd.DataFrame, part: Part) -> None:

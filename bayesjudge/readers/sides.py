@@ -18,7 +18,7 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_kinds import is_of_people, is_of_two, is_pick
 from bayesjudge.readers.column_names import BATTLE_ALIASES, VERDICT_ALIASES, columns_of, folded, means_known
 from bayesjudge.readers.values import as_words
-from bayesjudge.tables.battle_gaps import GAPS
+from bayesjudge.tables.battle_gaps import BOTH, GAPS
 from bayesjudge.tables.choices import among_options
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary
 from bayesjudge.tables.unfold import COUNT_COLUMNS
@@ -216,7 +216,7 @@ def comparisons_offered(frame: pd.DataFrame, theirs: Mapping[str, str] = Mapping
     named = frame.rename(columns=dict(zip(sides, ("model_a", "model_b"), strict=True)))
     pair = zip(("model_a", "model_b"), () if known else sides, strict=False)
     models = "".join(f"--column {shlex.quote(f'{ours}={theirs.get(name, name)}')} " for ours, name in pair)
-    if set(COUNT_COLUMNS[:2]) <= set(frame.columns):
+    if set(COUNT_COLUMNS[:2]) <= set(frame.columns) or set(BOTH) <= set(frame.columns):
         return [models.strip()] if models else []
     outcomes = [name for name in map(str, frame.columns) if name not in sides and _chosen(named, name)]
     coded = [name for name in map(str, frame.columns) if is_of_two(name) and _numbers_of_winners(frame[name])]
@@ -239,7 +239,7 @@ def _alike(frame: pd.DataFrame) -> list[tuple[str, str]]:
     marks = [
         (
             re.compile(
-                rf"(?<![a-z\d]){one}(?![a-z\d])|(?<=[a-z]){one}$" if one.isdigit() else rf"(?<![^_]){one}(?![^_])"
+                rf"(?<![a-z\d]){one}(?![a-z\d])|(?<=[a-z]){one}(?=_|$)" if one.isdigit() else rf"(?<![^_]){one}(?![^_])"
             ),
             other,
         )

@@ -14,7 +14,8 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.words import numbers_of
 
 #: Columns that a gap is made from; the first one there is used.
-GAPS = ("score_gap", "score_a", "score_b", "prob_a")
+BOTH = ("score_a", "score_b")
+GAPS = ("score_gap", *BOTH, "prob_a")
 #: Probabilities of 0 and 1 have no finite logit: they count as one in a thousand.
 _NEAREST = 0.001
 #: Means of few criteria differ by no less than this; rounding makes equal scores equal gaps.

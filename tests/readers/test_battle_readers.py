@@ -268,6 +268,47 @@ def test_words_that_cannot_be_read_are_no_contradiction_that_a_column_explains()
     assert not raised.value.options
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+@pytest.mark.parametrize(
+    ("sides", "models"),
+    [
+        (("model_a", "model_b"), ""),
+        (("answer1_id", "answer2_id"), "--column model_a=answer1_id --column model_b=answer2_id "),
+    ],
+)
+def test_two_scores_in_a_list_are_offered_as_those_of_both_models(
+    sides: tuple[str, str], models: str, ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"log.{ending}"
+    named = dict(zip(sides, (["x", "y", "x", "y"], ["y", "z", "z", "x"]), strict=True))
+    log = pd.DataFrame({"question_id": range(4), **named, "score": [[9.0, 6.0], [5, 8], [7, 7], [1, 2]], "judge": "g"})
+    log.to_csv(path, index=False) if ending == "csv" else log.to_json(path, orient="records", lines=True)
+    option = f"{models}--column score_a=score.1 --column score_b=score.2"
+    with pytest.raises(UsageError, match="column 'score' has two numbers a row") as refused:
+        read_battles(path)
+    assert str(refused.value).endswith(option)
+    assert refused.value.options == (option,)
+    columns = dict(one.split("=") for one in option.replace("--column ", "").split())
+    assert read_battles(path, columns=columns).frame["gap"].tolist() == [3.0, -3.0, 0.0, -1.0]
+
+
+def test_two_scores_in_a_list_need_names_of_models() -> None:
+    """Each id of an answer is on one row: no models."""
+    ids = {"answer1_id": [*"pqrstu"], "answer2_id": [*"hijklm"]}
+    log = pd.DataFrame({"question_id": range(6), **ids, "score": [[9.0, 6.0]] * 6})
+    with pytest.raises(UsageError) as refused:
+        read_battles(log)
+    assert str(refused.value).endswith(
+        "(--column score_a=score.1 --column score_b=score.2). Name the models, too "
+        "(--column model_a=COLUMN --column model_b=COLUMN)."
+    )
+    assert refused.value.options == ()
+    # One list of three, and words next to numbers, are no two scores.
+    for other in ([[1, 2]] * 5 + [[1, 2, 3]], [[1, "x"]] * 6):
+        with pytest.raises(InputError):
+            read_battles(log.assign(score=other))
+
+
 def log_of_answers(*, items: int, battles: int, names: str) -> pd.DataFrame:
     """Battles of ``names``, which may have the item in them, two other ones each."""
     rows = [
