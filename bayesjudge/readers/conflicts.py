@@ -63,6 +63,7 @@ def choose_one(
     free = {name: values for name in others if (values := few_words(frame[name])) is not None}
     # What states the value in other words would choose rows by their value.
     free = {name: values for name, values in free.items() if not states(words, value, values)}
+    free = {name: values for name, values in free.items() if not (_MADE.search(name) and _follows(words, values))}
     few = sorted(free, key=lambda name: free[name].nunique())
     for columns in itertools.chain(itertools.combinations(few, 1), itertools.combinations(few, 2)):
         apart = words.assign(**{name: free[name] for name in columns})
@@ -71,6 +72,16 @@ def choose_one(
             choice = _choice_needed(mine, frame[[*columns]], others)
             return InputError([*(one for one in problems if one not in mine), choice[0]], options=choice[1])
     return None
+
+
+#: A column's name that may say what became of an outcome, next to another one or to the truth.
+_MADE = re.compile(r"flip|correct|agree|match|consisten", re.IGNORECASE)
+
+
+def _follows(words: pd.DataFrame, column: pd.Series[str]) -> bool:
+    """Whether rows that agree in all but the number of a trial, the value included, agree in the column."""
+    same = [name for name in words if name != "trial"]
+    return not words[same].assign(column=column).drop_duplicates().duplicated(same).any()
 
 
 def states(words: pd.DataFrame, value: str, column: pd.Series[str]) -> bool:

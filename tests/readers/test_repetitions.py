@@ -172,3 +172,16 @@ def test_outcomes_and_scores_of_one_trial_that_a_column_tells_apart_are_a_choice
             read_repeats(rows.assign(**value))
         assert raised.value.options == ("--where ordering=0", "--where ordering=1")
         assert any(read_repeats(rows.assign(**value), where="ordering=0"))
+
+
+def test_a_column_made_of_the_outcomes_chooses_no_rows() -> None:
+    """Trials of one number were to be chosen by whether the outcome was the other one."""
+    rows = pd.DataFrame({"item": [*"qqrrss"], "trial": 1, "verdict": [*"abbbba"]})
+    with pytest.raises(InputError, match="Give each trial its own value") as made:
+        read_repeats(rows.assign(is_flipped=[False, True, False, False, False, True]))
+    assert "--where" not in str(made.value)
+    assert not made.value.options
+    # What differs where outcomes agree, too, is of the presentation.
+    with pytest.raises(InputError, match="but one within 'is_flipped'") as shown:
+        read_repeats(rows.assign(is_flipped=[False, True] * 3))
+    assert shown.value.options == ("--where is_flipped=True", "--where is_flipped=False")
