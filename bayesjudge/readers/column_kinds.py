@@ -50,9 +50,12 @@ _WHO = r"annotat(?:or|ion)s?|rater|reviewer|labell?er|assessor|expert|human|pers
 _SAYS = r"label|verdict|judge?ment|score|rating|grade|vote"
 _LABEL = re.compile(rf"(?!.*({_MODELS})).*_labels?")
 _MARKS = re.compile(rf"(?!.*({_MODELS}))(.*_)?(humans?|annotators?)_(.*_)?({_SAYS})s?(_?\d+)?")
+_AGREES = (
+    r"(.*_)?(dis)?agree(s|d|ment)?(_.*)?|(.*_)?(mis)?match(es|ed)?_(.*_)?(gold|humans?|people|labels?|experts?|truth)"
+)
 _JUDGEMENTS = re.compile(
     rf"(.*_)?({_WHO})(_?\d+)?|(.*_)?({_WHO}|final|gold|judge|llm|gpt|gpt_?\d\w*|claude|gemini)(_?\d+)?_({_SAYS})s?|"
-    r"(.*_)?(dis)?agree(s|d|ment)?(_.*)?|(.*_)?(mis)?match(es|ed)?_(.*_)?(gold|humans?|people|labels?|experts?|truth)"
+    rf"{_AGREES}"
 )
 #: Also of a column that another took the name of (`bayesjudge.tables.columns.name_columns`).
 _NAMES = re.compile(r"(.*_)?(ids?|uuid)|(item|model|judge)_original_")
@@ -107,6 +110,24 @@ def is_of_people(name: str) -> bool:
     (True, True, False)
     """
     return _OF_PEOPLE.fullmatch(folded(name)) is not None
+
+
+def is_no_vote(name: str, *, agreement: bool = False) -> bool:
+    """Whether a column's name is of what people said, or of whether a judge agrees with them: never a judge's vote.
+
+    agreement: Only of the latter, as where columns may be of models.
+
+    Examples
+    --------
+    >>> is_no_vote("agree"), is_no_vote("gpt4_matches_human"), is_no_vote("final_label"), is_no_vote("annotator_2")
+    (True, True, True, True)
+    >>> is_no_vote("gpt4_final"), is_no_vote("qwen_final"), is_no_vote("helpful"), is_no_vote("human_2", agreement=True)
+    (False, False, False, False)
+    """
+    if re.fullmatch(_AGREES, folded(name)):
+        return True
+    judges = is_of_judge(name) or _MODEL_NAMED.search(folded(name))
+    return not agreement and not judges and (is_person(name) or is_of_people(name))
 
 
 def is_pick(name: str) -> bool:

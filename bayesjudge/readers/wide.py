@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_kinds import is_label, is_measure, is_of_judge, is_of_people, is_person
+from bayesjudge.readers.column_kinds import is_label, is_measure, is_no_vote, is_of_judge, is_of_people, is_person
 from bayesjudge.readers.column_names import (
     GOLD_ALIASES,
     VERDICT_ALIASES,
@@ -85,11 +85,20 @@ class Wide:
             if self.cells == "shown" and order in frame and len(columns) == 1:
                 return _as_shown(frame, columns, order)
             return _both_orders(frame, columns, order, places=self.cells == "shown")
-        columns = columns or tuple(_cells(frame, self.cells, taken.values()))
+        found = [] if columns else _cells(frame, self.cells, taken.values())
+        columns = columns or tuple(_votes(found, models=self.names == "model"))
         if not columns:
             raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
         note = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
-        return unfolded(frame, columns, cells=self.cells, names=self.names), (note,)
+        return unfolded(frame, columns, cells=self.cells, names=self.names), (note, *self._left_out(columns, found))
+
+    def _left_out(self, columns: Sequence[str], found: Sequence[str]) -> tuple[str, ...]:
+        """What is said of columns that might be read, but for their names."""
+        left = [name for name in found if name not in columns]
+        option = shlex.quote(f"{self.cells}:{self.names}={','.join([*columns, *left])}")
+        names = f"columns {', '.join(map(repr, left))} were not read"
+        why = "named as what people say or whether a judge agrees with them"
+        return (f"{names}, being {why}: --wide {option} reads all",) if left else ()
 
 
 def judges_in_objects(frame: pd.DataFrame) -> list[str]:
@@ -187,6 +196,11 @@ def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
     return found[kind] or found["score"]
 
 
+def _votes(cells: Sequence[str], *, models: bool = False) -> list[str]:
+    """The columns that may be judges' by their names, or models'; all where none may."""
+    return [name for name in cells if not is_no_vote(name, agreement=models)] or list(cells)
+
+
 def _holds(values: pd.Series[Any], kind: str) -> bool:
     if kind == "score":
         places, numbers = code_numbers(values)
@@ -261,7 +275,7 @@ def looks_wide(
         annotated = columns_of(frame, ["annotator_name", *GOLD_ALIASES["annotator"][0]])
         theirs = [one for one in columns if annotated and not is_of_judge(one)]
         people = [one for one in cells if is_label(one) or one in theirs]
-    found = [one for one in cells if one not in people]
+    found = _votes([one for one in cells if one not in people])
     lacking = {problem.column for problem in problems}
     worded = _worded(frame, taken) if "verdict" in lacking and len(found) < 2 else []
     worded = [one for one in worded if one not in theirs]
