@@ -69,6 +69,17 @@ def test_with_every_item_labelled_nothing_is_left_to_estimate(item_counts, youde
     }
 
 
+def test_a_judge_who_erred_on_no_label_is_not_known_to_err_nowhere(item_counts):
+    """PPI++ had [.018, .018] of 60 labels with one yes: what is unknown is what Wilson's interval of n/(1 − f) says."""
+    label = np.r_[1, np.zeros(59, int), np.full(240, -1)][:, None]
+    verdict = np.r_[1, np.zeros(59, int), np.ones(4, int), np.zeros(236, int)][:, None]
+    frame = estimates(item_counts(label, verdict), "items", ["labelled", "ppi[logit]", "ppi++[logit]", "eif[logit]"])
+    low, high = frame["lower"].to_numpy(), frame["upper"].to_numpy()
+    assert (low < frame["point"]).all()
+    # As wide as the labels alone leave it, whose interval is Wilson's of 75, too.
+    assert (high - low > 0.07).all()
+
+
 def test_labels_alone_have_cochrans_variance(item_counts):
     """Cochran 1977, eq. 2.14: (1 − f)s²/n; the Wilson interval rests on n/(1 − f) items."""
     y, verdict, label = simulated(np.random.default_rng(4))

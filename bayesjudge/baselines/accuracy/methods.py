@@ -47,7 +47,10 @@ def _wilson(_: Evidence, found: Solution, z: float) -> tuple[Array, Array]:
 
 def _logit(evidence: Evidence, found: Solution, z: float) -> tuple[Array, Array]:
     labels = np.nan_to_num(ratio(independent_units(evidence, evidence.labelled), found.left))
-    return intervals.logit(found.point, np.diag(found.covariance), labels, z)
+    # On these items only the judge's errors leave a variance. Where no label shows one, what λ makes of
+    # that variance is no less unknown than 0.
+    none = (found.left < 1.0) & (evidence.n @ (evidence.labelled * np.abs(evidence.y - evidence.v)) == 0)
+    return intervals.logit(found.point, np.where(none, 0.0, np.diag(found.covariance)), labels, z)
 
 
 def _adjusted(*, shared: bool) -> LimitRule:
