@@ -21,6 +21,9 @@ def test_the_number_solves_for_the_half_width() -> None:
     assert reached <= 0.03 < np.sqrt(z2 * (p * (1 - p) / size + c * (1 / (found - 1) - 1 / size)))
     few = labels_for_half_width(0.01, now=0.2, labelled=20, answers=100, accuracy=0.5)
     assert few == np.ceil(z2 * 0.25 / 0.01**2)
+    # With all labelled the half width says nothing of the judge: of 297 labels and ± .034, 297 were said to give .05.
+    whole = labels_for_half_width(0.05, now=0.034, labelled=297, answers=297, accuracy=0.9)
+    assert whole == np.ceil(z2 * 0.09 / 0.05**2)
     with pytest.raises(UsageError):
         labels_for_half_width(0.05, now=0.1, labelled=0, answers=10, accuracy=0.5)
 

@@ -196,7 +196,8 @@ def labels_for_half_width(
 
     With n of N answers labelled, the variance of a corrected accuracy is that of N labels, p(1 − p)/N, and
     c (1/n − 1/N) for what the judge does not say of the unlabelled (two-phase sampling); c is solved for from
-    the half width there is. Where N labels are too few, the number is that of labelled answers needed.
+    the half width there is. Where N labels are too few, or all N answers are labelled, which leaves c open, the
+    number is that of labelled answers needed without a judge.
 
     wanted, now: Half widths: the one to reach, and that of the interval with ``labelled`` labels.
     labelled, answers: n, at least 1, and N.
@@ -210,9 +211,7 @@ def labels_for_half_width(
     # An accuracy of 0 or 1 so far is no certainty: as if one more answer were of the other kind.
     p = min(max(accuracy, 1 / (answers + 2)), 1 - 1 / (answers + 2))
     least = z2 * p * (1 - p) / answers
-    if least >= wanted**2:
+    if least >= wanted**2 or labelled == answers:
         return math.ceil(z2 * p * (1 - p) / wanted**2)
-    if labelled == answers:
-        return answers
     c = max(now**2 - least, 0.0) / (1 / labelled - 1 / answers)
     return labelled if c == 0 else math.ceil(1 / ((wanted**2 - least) / c + 1 / answers))
