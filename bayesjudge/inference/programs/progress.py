@@ -21,7 +21,10 @@ def bar(title: str) -> Iterator[Report]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    # Where nothing can move, Rich leaves an empty line for every bar.
+    still = not (console.is_terminal or console.is_jupyter)
+    with Progress(*columns, console=console, transient=True, disable=still) as progress:
         task = progress.add_task(escape(visible(title)), total=None)
 
         def report(done: int, total: int) -> None:
