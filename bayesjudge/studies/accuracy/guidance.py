@@ -69,7 +69,7 @@ def warnings_of(
     for judge in judges:
         of_judge = diagnostics.where(judge=judge)
         # The one judge of a table is not named in the rows of its estimates.
-        theta = estimates.where(estimand=["accuracy", "accuracy[items]"], judge=[judge, ""])
+        theta = estimates.where(estimand="accuracy", judge=[judge, ""])
         own, tested = counts.for_judge(judge), checks["selection"]
         tested = tested[tested["judge"] == judge]
         for text in _judge_warnings(own, theta, of_judge, tested):
@@ -187,9 +187,14 @@ def _quality_warnings(theta: Estimates, diagnostics: Estimates) -> list[str]:
 
 
 def _shift_by_sharing(theta: Estimates, diagnostics: Estimates) -> str:
-    """By how much one calibration for all models would move the accuracy it moves most (METHODS 1.5)."""
+    """By how much one calibration for all models would move the accuracy it moves most (METHODS 1.5).
+
+    Nothing on exactly these items, of which it leaves the labelled where they are.
+    """
     rows = theta.where(group="").frame
     bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates("unit")
+    if bayes.empty:
+        return ""
     accuracy = bayes.set_index("unit")["point"]
     names = ("specificity", "sensitivity")
     rates = (quality_rows(diagnostics, name).set_index("name")["point"] for name in names)
