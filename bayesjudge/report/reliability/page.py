@@ -35,7 +35,9 @@ _METHOD = (
     with it, and gives each judge a position bias, a tie rate, a decisiveness and a correlation of its trials.
     Flip rates, majorities and numbers of trials are those of infinitely many trials, from the
     probabilities of the three outcomes, so that few trials of an item are not mistaken for stability. Means over items
-    are of items like these, of which they are a sample (at every draw items have Dirichlet(1, ..., 1) weights).""",
+    are of items like these, of which they are a sample (at every draw items have Dirichlet(1, ..., 1) weights).
+    Where items go together, as the pairs of models of one item do, clusters of them have these weights, and are
+    resampled.""",
     """Baselines are functions of the same counts: the long-run flip rate by maximum likelihood of a
     beta-binomial distribution over items (with ties a Dirichlet; intervals by its
     likelihood ratio), which is too low where some items are certain and others even; the observed
