@@ -81,9 +81,10 @@ class VerdictDraws:
         observed: What the trials of each unit say of its value (U,), NaN where nothing.
         """
         found, cluster = self.mean(values, among), self.data.arrays.get(CLUSTER)
-        if cluster is None or not np.ptp(self.weight):
+        known = np.isfinite(observed)
+        if cluster is None or not np.ptp(self.weight) or not known.any():
             return found
-        code, known = np.asarray(cluster)[self.units[among, 1]], np.isfinite(observed)
+        code = np.asarray(cluster)[self.units[among, 1]]
         more = shared_variance(observed[known], code[known]) - shared_variance(values.mean((0, 1)), code)
         variance, centre = float(found.var()), found.mean()
         wider = centre + (found - centre) * np.sqrt(1 + max(more, 0.0) / max(variance, 1e-300))

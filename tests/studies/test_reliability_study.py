@@ -477,3 +477,14 @@ def test_items_go_together_by_a_column_and_what_has_none_is_refused() -> None:
         reliability(bj.Scores.from_frame(scores()), cluster="book")
     with pytest.raises(bj.UsageError, match=r"count_trials\(trials, cluster=\.\.\.\)"):
         reliability(counts, cluster="book")
+
+
+@pytest.mark.slow
+def test_a_judge_without_a_repeat_says_nothing_of_what_clusters_share() -> None:
+    _, twice = _twice_on_an_item(pairs=12)
+    frame = pd.concat(
+        [twice.assign(judge="x"), twice[twice["trial"] + (twice["order"] == "ba") == 0].assign(judge="y")]
+    )
+    # A mean of no observed value is a warning, and an error here.
+    rows = reliability(frame, engine="laplace", bootstrap=50).estimates.where(estimand="disagreement", judge="y").frame
+    assert np.isfinite(rows.loc[rows["method"] == "bayes:repeated_trials", ["lower", "upper"]].to_numpy()).all()
