@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.maths.majority import TRIALS
-from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws
+from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws, stretched
 
 type Array = NDArray[np.float64]
 
@@ -65,7 +65,10 @@ def _majorities(part: VerdictDraws, stratum: NDArray[np.str_]) -> Majorities:
     smallest = {target: np.full(part.q.shape[:-1], np.inf) for target in TARGETS}
     for trials in sorted({*TRIALS, *TIERS}):
         match = part.match(trials)
-        found |= {(name, trials): part.mean(match[..., mask], mask) for name, mask in _masks(stratum).items()}
+        found |= {
+            (name, trials): stretched(part.mean(match[..., mask], mask), part.flips_shared)
+            for name, mask in _masks(stratum).items()
+        }
         for target, values in smallest.items():
             if trials in TRIALS:
                 values[np.isinf(values) & (match >= target)] = trials

@@ -32,6 +32,7 @@ from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.maths.majority import NEVER_DIFFER, TRIALS, of_orders_shown, swap_risk, trials_label
 from bayesjudge.model import Data
 from bayesjudge.models.repeated_trials.added_results import category_parts, effect_rows
+from bayesjudge.models.repeated_trials.data import CLUSTER
 from bayesjudge.models.repeated_trials.majorities import ALL, TARGETS, TIERS, Majorities, majorities
 from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws, verdict_draws
 from bayesjudge.tables.words import OUTCOMES
@@ -69,7 +70,7 @@ class TrialResults:
         """Rows by judge (``unit``) and condition (``group``, empty where there is one), then of all judges."""
         common = {"method": self.label, "prob": prob}
         rows = [row for one in self.majorities for row in _judge_rows(one, common)]
-        rows += _position_rows(self.posterior, self.data, common)
+        rows += _position_rows(self.posterior, self.draws, common)
         rows += _decisiveness_rows(self.posterior, self.data, common)
         rows += effect_rows(self.formulas, self.posterior, self.data, common)
         return Estimates.from_rows(rows + _layer_rows(self.draws, self.data, common))
@@ -151,7 +152,7 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
         return summary_rows(array, estimand=estimand, n={judge: of.items}, extra=fixed, **common, **more)
 
     trials = part.observed.sum(1)
-    flips = part.shared_mean(part.flip_rate, 1 - part.observed.max(1) / trials)
+    flips = part.shared_mean(part.flip_rate, part.observed_flips)
     rows = [{**found, "note": _of_orders(part)} for found in row("flip_rate", flips)]
     rows += row(f"flip_rate[{trials_label(trials)}]", part.replicated_flip_rate)
     if part.ordered:
@@ -164,6 +165,7 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
     for tier in TIERS:
         rows += row(f"noise_budget[K={tier}]", part.items * (1 - one.match[ALL, tier]))
     error, weight = 1 - part.match(1), part.weight[..., part.units[:, 1]]
+    error *= ((1 - one.match[ALL, 1]) / np.maximum(part.mean(error), 1e-300))[..., None]
     for gap in GAPS:
         rows += row(f"swap_risk[gap={gap:.0%}]", swap_risk(error, gap=gap, weight=weight))
     for target in TARGETS:
@@ -188,8 +190,9 @@ def _of_orders(part: VerdictDraws) -> str:
     return of_orders_shown(part.in_both, part.items) if part.ordered else ""
 
 
-def _position_rows(posterior: xr.Dataset, data: Data, common: dict[str, Any]) -> list[dict[str, Any]]:
+def _position_rows(posterior: xr.Dataset, draws: VerdictDraws, common: dict[str, Any]) -> list[dict[str, Any]]:
     """γ of every judge, on the logit scale; its size alone where orders were not recorded."""
+    data = draws.data
     notes = {
         judge: "" if both else ONE_ORDER
         for judge, both in zip(data.coords["judge"], data.facts["both_orders"], strict=True)
@@ -197,12 +200,22 @@ def _position_rows(posterior: xr.Dataset, data: Data, common: dict[str, Any]) ->
     rows = []
     for site, dim in (("position", "ordered_judge"), ("position_size", "unordered_judge")):
         if site in posterior:
-            found = summary_rows(
-                posterior[site], estimand=f"{site}[logit]", n=data.units, signed=site == "position", **common
-            )
+            values = _as_clusters_leave_it(posterior[site], draws) if site == "position" else posterior[site]
+            found = summary_rows(values, estimand=f"{site}[logit]", n=data.units, signed=site == "position", **common)
             note = {**notes, **({} if site == "position" else dict.fromkeys(data.coords[dim], UNIDENTIFIED))}
             rows += [{**row, "judge": row["unit"], "note": note[row["unit"]]} for row in found]
     return rows
+
+
+def _as_clusters_leave_it(position: xr.DataArray, draws: VerdictDraws) -> xr.DataArray:
+    """γ (chain, draw, ordered_judge) as far from its mean as the root of the design effect of each judge's items."""
+    if CLUSTER not in draws.data.arrays:
+        return position
+    code = {judge: j for j, judge in enumerate(draws.data.coords["judge"])}
+    judges = [code[judge] for judge in position["ordered_judge"].to_numpy().tolist()]
+    times = np.sqrt([draws.where(draws.units[:, 0] == j).position_design for j in judges])
+    centre = position.mean(("chain", "draw"))
+    return centre + (position - centre) * position["ordered_judge"].copy(data=times)
 
 
 def _decisiveness_rows(posterior: xr.Dataset, data: Data, common: dict[str, Any]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.counts.arrays import sums_within
+from bayesjudge.maths.clusters import design_effect, shared_variance
 from bayesjudge.maths.majority import Contest, most_likely, never_differ
 from bayesjudge.model import Data
 from bayesjudge.models.common.at_draws import over_draws
@@ -80,15 +81,30 @@ class VerdictDraws:
 
         observed: What the trials of each unit say of its value (U,), NaN where nothing.
         """
-        found, cluster = self.mean(values, among), self.data.arrays.get(CLUSTER)
-        known = np.isfinite(observed)
+        return stretched(self.mean(values, among), self._shared(values, observed, among), signed=bool((values < 0).any()))
+
+    def _shared(self, values: NDArray[np.float64], observed: NDArray[np.float64], among: Any = slice(None)) -> float:
+        """How many times as wide as the draws of a mean the clusters of its items leave it."""
+        cluster, known = self.data.arrays.get(CLUSTER), np.isfinite(observed)
         if cluster is None or not np.ptp(self.weight) or not known.any():
-            return found
+            return 1.0
         code = np.asarray(cluster)[self.units[among, 1]]
         more = shared_variance(observed[known], code[known]) - shared_variance(values.mean((0, 1)), code)
-        variance, centre = float(found.var()), found.mean()
-        wider = centre + (found - centre) * np.sqrt(1 + max(more, 0.0) / max(variance, 1e-300))
-        return np.asarray(np.clip(wider, -1.0 if (values < 0).any() else 0.0, 1.0))
+        return float(np.sqrt(1 + max(more, 0.0) / max(float(self.mean(values, among).var()), 1e-300)))
+
+    @property
+    def position_design(self) -> float:
+        """Design effect of what the trials of each unit say of the judge's leaning to the first."""
+        cluster = self.data.arrays.get(CLUSTER)
+        if cluster is None or not np.ptp(self.weight) or not self.both_orders:
+            return 1.0
+        observed = self._position_effects(self.n / self.n.sum(1, keepdims=True))
+        return design_effect(observed, np.asarray(cluster)[self.units[self.unit[self._ordered[:, 0]], 1]])
+
+    @cached_property
+    def flips_shared(self) -> float:
+        """The same of flips, with which go wrong majorities of K trials: no item shows those."""
+        return self._shared(self.flip_rate, self.observed_flips)
 
     @cached_property
     def flip_rate(self) -> NDArray[np.float64]:
@@ -110,14 +126,27 @@ class VerdictDraws:
         """1 − P(majority of one order), over the recorded orders of each unit that has some, (chain, draw)."""
         known = self.order != 0
         units, place = np.unique(self.unit[known], return_inverse=True)
-        flips = np.zeros((*self.pi.shape[:2], len(units)))
-        np.add.at(np.moveaxis(flips, 2, 0), place, np.moveaxis(1 - self.pi[..., known, :].max(-1), 2, 0))
-        return self.mean(flips / np.bincount(place, minlength=len(units)), units)
+        n = self.n[known]
+        again = n.sum(1) > 1
+        observed = np.where(again, 1 - n.max(1) / n.sum(1), 0.0)
+
+        def means(flips: NDArray[np.float64], of: NDArray[np.intp]) -> NDArray[np.float64]:
+            count = np.bincount(of, minlength=len(units))
+            sums = np.moveaxis(sums_within(np.moveaxis(flips, -1, 0), of, len(units)), 0, -1)
+            return np.asarray(sums / np.where(count, count, np.nan))
+
+        flips = means(1 - self.pi[..., known, :].max(-1), place)
+        return self.shared_mean(flips, means(observed[again], place[again]), units)
 
     @cached_property
     def observed(self) -> NDArray[np.int64]:
         """Trials of each outcome of each unit, (U, 3)."""
         return self._pooled(self.n)
+
+    @property
+    def observed_flips(self) -> NDArray[np.float64]:
+        """Share of each unit's trials that are not of its majority (U,)."""
+        return np.asarray(1 - self.observed.max(1) / self.observed.sum(1))
 
     @property
     def observed_disagreement(self) -> NDArray[np.float64]:
@@ -196,13 +225,13 @@ class VerdictDraws:
     @property
     def position_effect(self) -> NDArray[np.float64]:
         """P(first wins) − P(second wins), over the orders of each unit that has both, (chain, draw)."""
+        observed = self._position_effects(self.n / self.n.sum(1, keepdims=True))
+        return self.shared_mean(self._position_effects(self.pi), observed, self.unit[self._ordered[:, 0]])
 
-        def effect(share: NDArray[np.float64]) -> NDArray[np.float64]:
-            first, second = (share[..., self._ordered[:, k], :] for k in (0, 1))
-            return np.asarray((first[..., 0] - first[..., 1] + second[..., 1] - second[..., 0]) / 2)
-
-        observed = effect(self.n / self.n.sum(1, keepdims=True))
-        return self.shared_mean(effect(self.pi), observed, self.unit[self._ordered[:, 0]])
+    def _position_effects(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of each unit that has both orders, by its cells' shares (..., C, 3)."""
+        first, second = (share[..., self._ordered[:, k], :] for k in (0, 1))
+        return np.asarray((first[..., 0] - first[..., 1] + second[..., 1] - second[..., 0]) / 2)
 
     def array(self, values: Any) -> xr.DataArray:
         """Values (chain, draw) as an array with those names."""
@@ -256,15 +285,12 @@ def verdict_draws(
     return VerdictDraws(pi=pi, q=q, units=units, unit=unit, order=order, n=counts, weight=weight, data=data)
 
 
-def shared_variance(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> float:
-    """What clusters add to the variance that a mean of values (I,) would have, were they independent."""
-    items, apart = len(values), values - values.mean()
-    _, place = np.unique(cluster, return_inverse=True)
-    sums = np.bincount(place, weights=apart)
-    if len(sums) < 2:
-        return 0.0
-    together, alone = (float((part**2).sum()) * len(part) / (len(part) - 1) for part in (sums, apart))
-    return (together - alone) / items**2
+def stretched(draws: NDArray[np.float64], times: float, *, signed: bool = False) -> NDArray[np.float64]:
+    """Draws (chain, draw) of a mean of shares, so many times as far from their mean, within 0 (or −1) and 1."""
+    if times == 1:
+        return draws
+    centre = draws.mean()
+    return np.asarray(np.clip(centre + (draws - centre) * times, -1.0 if signed else 0.0, 1.0))
 
 
 def item_weights(

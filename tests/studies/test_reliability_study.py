@@ -444,12 +444,25 @@ def test_the_same_said_of_two_pairs_of_an_item_leaves_intervals_as_wide() -> Non
         rows = pd.concat([answer.estimates.frame, answer.diagnostics.frame])
         found[name] = (rows["upper"] - rows["lower"]).set_axis(rows["method"] + " " + rows["estimand"])
         assert answer.settings["data"].get("clusters") == (60 if name == "twice" else None)
-    for row in ("bayes:repeated_trials position_effect", "bootstrap position_effect", "bootstrap disagreement"):
+    for row in (
+        "bayes:repeated_trials position_effect",
+        "bayes:repeated_trials position[logit]",
+        "bootstrap position_effect",
+        "bootstrap disagreement",
+    ):
         # Some 400 effective draws know the width of an interval to 5 %.
         assert found["twice"][row] == pytest.approx(found["once"][row], rel=0.12), row
         assert found["alone"][row] == pytest.approx(found["once"][row] / np.sqrt(2), rel=0.12), row
+    # The likelihood ratio of two equal halves is exactly that of one at twice the threshold.
+    assert found["twice"]["beta-binomial flip_rate"] == pytest.approx(
+        found["once"]["beta-binomial flip_rate"], rel=0.01
+    )
     # Less is known of flips in the long run than the trials show, so that not all of the width is of the items.
-    assert found["twice"]["bayes:repeated_trials flip_rate"] > 1.15 * found["alone"]["bayes:repeated_trials flip_rate"]
+    for row in ("flip_rate", "flip_rate[same order]", "noise_budget[K=10]", "swap_risk[gap=5%]"):
+        name = f"bayes:repeated_trials {row}"
+        assert found["twice"][name] > 1.15 * found["alone"][name], row
+    budget = found["twice"]["bayes:repeated_trials noise_budget[K=1]"]
+    assert budget == pytest.approx(120 * found["twice"]["bayes:repeated_trials flip_rate"])
 
 
 def test_items_go_together_by_a_column_and_what_has_none_is_refused() -> None:

@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.moments import Array
+from bayesjudge.maths.clusters import design_effect
 from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely
 
 #: Logarithms of s at which every item is taken to be certain, and all to be the same.
 LOG_LOW, LOG_HIGH = -9.0, 12.0
 #: Midpoint quantiles of each of the two beta distributions that a Dirichlet is made of.
 NODES = 400
+#: Half of the step in log s over which scores are differences of log likelihoods.
+_STEP = 1e-3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,10 +64,14 @@ class ItemDirichlet:
         return point, min(point, *ends), max(point, *ends)
 
 
-def item_dirichlet(n: NDArray[np.int64], *, weight: Array | None = None, prob: float) -> ItemDirichlet | None:
+def item_dirichlet(
+    n: NDArray[np.int64], *, weight: Array | None = None, cluster: NDArray[np.int64] | None = None, prob: float
+) -> ItemDirichlet | None:
     """Fit counts (I, 3) of a, b and tie; None where no item has two trials, which say nothing about s.
 
     weight: Of each row (I,); rows of one item that share a weight of 1 count as one item.
+    cluster: What each row (I,) goes with. The likelihood ratio may then be as many times larger as clusters' scores
+        vary more than those of independent rows would (Chandler & Bate 2007).
     """
     from scipy.optimize import brentq, minimize_scalar
     from scipy.special import chdtri, expit, logit
@@ -98,18 +105,26 @@ def item_dirichlet(n: NDArray[np.int64], *, weight: Array | None = None, prob: f
     best = max((best, *ends), key=lambda s: profile(s)[0])
     top = profile(best)[0]
     allowed = chdtri(1, 1 - prob) / 2
+    if cluster is not None:
+        # Along the profile, so that what t takes up of the score in s is left out.
+        low, high = (_row_likelihood(s, profile(s)[1], patterns) for s in (best - _STEP, best + _STEP))
+        allowed *= design_effect(weight[used] * (high - low)[place.reshape(-1)], cluster[used])
 
     def drop(log_s: float) -> float:
         return top - profile(log_s)[0] - float(allowed)
 
-    low = LOG_LOW if drop(LOG_LOW) <= 0 else float(brentq(drop, LOG_LOW, best))
-    high = LOG_HIGH if drop(LOG_HIGH) <= 0 else float(brentq(drop, best, LOG_HIGH))
-    log_s = best, low, high
+    least = LOG_LOW if drop(LOG_LOW) <= 0 else float(brentq(drop, LOG_LOW, best))
+    most = LOG_HIGH if drop(LOG_HIGH) <= 0 else float(brentq(drop, best, LOG_HIGH))
+    log_s = best, least, most
     first, second, third = (profile(s)[1] for s in log_s)
     return ItemDirichlet(log_s=log_s, share=(first, second, third))
 
 
 def _log_likelihood(log_s: float, share: float, patterns: NDArray[np.int64], repeats: Array) -> float:
+    return float(repeats @ _row_likelihood(log_s, share, patterns))
+
+
+def _row_likelihood(log_s: float, share: float, patterns: NDArray[np.int64]) -> Array:
     from scipy.special import gammaln
 
     s = np.exp(log_s)
@@ -117,7 +132,7 @@ def _log_likelihood(log_s: float, share: float, patterns: NDArray[np.int64], rep
     for k, alpha in enumerate((s * (1 - share) / 2, s * (1 - share) / 2, s * share)):
         if alpha > 0:
             total = total + gammaln(alpha + patterns[:, k]) - gammaln(alpha)
-    return float(repeats @ total)
+    return np.asarray(total)
 
 
 def _nodes(log_s: float, share: float) -> Array:

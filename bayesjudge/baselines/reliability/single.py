@@ -125,8 +125,10 @@ def _endless(outcomes: Outcomes, targets: Sequence[float], prob: float) -> Itera
     shown = of_orders_shown(in_both, items) if tried.any() else ""
     note = "; ".join(filter(None, ["trials of both orders pooled" * (in_both > 0), shown]))
     cells, weight = outcomes.ordered.reshape(-1, 3), np.repeat(1 / np.maximum(tried.sum(axis=1), 1), 2)
-    fit = item_dirichlet(outcomes.n, prob=prob)
-    within = item_dirichlet(cells, weight=weight, prob=prob) if cells.any() else None
+    cluster = outcomes.cluster
+    fit = item_dirichlet(outcomes.n, cluster=cluster, prob=prob)
+    by_cell = None if cluster is None else np.repeat(cluster, 2)
+    within = item_dirichlet(cells, weight=weight, cluster=by_cell, prob=prob) if cells.any() else None
     if fit is not None:
         yield _endless_row("flip_rate", fit.flip_rate(), items, note)
     if within is not None:
