@@ -168,6 +168,15 @@ def _position_bias(folder: Path) -> pd.DataFrame:
     return bj.read_trials(table[table["judge"].isin(["gemini-pro", "claude-3-haiku-20240307"])]).frame
 
 
+def _both_orders(folder: Path) -> pd.DataFrame:
+    """One judge's verdicts in both orders; the unit is the question, on which it compared many pairs of models."""
+    source = folder / "pairwise_mtbench_human"
+    items = pd.read_parquet(source / "mtbench_items.parquet").set_index("item_id")
+    table = pd.read_parquet(source / "mtbench_judgments.parquet").drop(columns=["template", "score_a", "score_b"])
+    table = table[table["judge"] == "gpt-4-0613-pairwise"].join(items["question_id"].rename("question"), on="item_id")
+    return bj.read_trials(table.astype({"question": str})).frame
+
+
 def _scores(folder: Path) -> pd.DataFrame:
     table = pd.read_parquet(folder / "repeated_rewardbench2_composo" / "rewardbench2_composo_scores.parquet")
     table = table[table["judge"].isin(["claude-haiku-4.5", "gpt-5.4-nano"]) & (table["prompt"] == "base")]
@@ -189,6 +198,10 @@ def _verdicts(folder: Path) -> pd.DataFrame:
 
 def _choices(log: pd.DataFrame, seed: int) -> Comparison:
     return bj.reliability(bj.Trials.from_frame(log), seed=seed)
+
+
+def _by_question(log: pd.DataFrame, seed: int) -> Comparison:
+    return bj.reliability(bj.Trials.from_frame(log), cluster="question", seed=seed)
 
 
 def _graded(log: pd.DataFrame, seed: int) -> Comparison:
@@ -225,6 +238,7 @@ SETTINGS = (
     Setting("votes, verdicts", lambda folder: _mtbench(folder, "gpt-4-0613-pairwise"), "prompt", 40, _strengths),
     Setting("votes, grades", lambda folder: _mtbench(folder, "gpt-4-0613-single"), "prompt", 40, _strengths),
     Setting("choices", _position_bias, "item", 60, _choices),
+    Setting("both orders", _both_orders, "question", 40, _by_question),
     Setting("scores", _scores, "item", 60, _graded),
     Setting("pairs", _pairs, "item", PAIRS, _half_verified),
     Setting("verdicts", _verdicts, "item", ITEMS, _labelled),

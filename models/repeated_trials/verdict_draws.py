@@ -81,7 +81,8 @@ class VerdictDraws:
 
         observed: What the trials of each unit say of its value (U,), NaN where nothing.
         """
-        return stretched(self.mean(values, among), self._shared(values, observed, among), signed=bool((values < 0).any()))
+        times = self._shared(values, observed, among)
+        return stretched(self.mean(values, among), times, signed=bool((values < 0).any()))
 
     def _shared(self, values: NDArray[np.float64], observed: NDArray[np.float64], among: Any = slice(None)) -> float:
         """How many times as wide as the draws of a mean the clusters of its items leave it."""

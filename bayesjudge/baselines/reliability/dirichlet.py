@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.moments import Array
-from bayesjudge.maths.clusters import design_effect
+from bayesjudge.maths.clusters import sum_variances
 from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely
 
 #: Logarithms of s at which every item is taken to be certain, and all to be the same.
@@ -70,8 +70,8 @@ def item_dirichlet(
     """Fit counts (I, 3) of a, b and tie; None where no item has two trials, which say nothing about s.
 
     weight: Of each row (I,); rows of one item that share a weight of 1 count as one item.
-    cluster: What each row (I,) goes with. The likelihood ratio may then be as many times larger as clusters' scores
-        vary more than those of independent rows would (Chandler & Bate 2007).
+    cluster: What each row (I,) goes with. The likelihood ratio may then be as many times larger as the variance of
+        clusters' scores is larger than the information (Chandler & Bate 2007).
     """
     from scipy.optimize import brentq, minimize_scalar
     from scipy.special import chdtri, expit, logit
@@ -108,7 +108,9 @@ def item_dirichlet(
     if cluster is not None:
         # Along the profile, so that what t takes up of the score in s is left out.
         low, high = (_row_likelihood(s, profile(s)[1], patterns) for s in (best - _STEP, best + _STEP))
-        allowed *= design_effect(weight[used] * (high - low)[place.reshape(-1)], cluster[used])
+        score = (high - low)[place.reshape(-1)]
+        together, alone = sum_variances(weight[used] * score, cluster[used])[0], float(weight[used] @ score**2)
+        allowed *= max(1.0, together / alone) if alone > 0 else 1.0
 
     def drop(log_s: float) -> float:
         return top - profile(log_s)[0] - float(allowed)
