@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import Aliases, recognise
+from bayesjudge.readers.column_names import GOLD_ALIASES, VERDICT_ALIASES, Aliases, columns_of, recognise
 from bayesjudge.readers.filters import ROW
-from bayesjudge.readers.parts import origins, read_parts, summed
+from bayesjudge.readers.parts import Part, origins, read_parts, summed
 from bayesjudge.readers.values import as_words
+from bayesjudge.readers.wide import cells_of, unfolded
 from bayesjudge.tables.coding import code_names, shown
 from bayesjudge.tables.columns import name_columns, require_columns
 
@@ -68,6 +70,38 @@ def _twice(rows: Sequence[int]) -> Problem:
         rows=tuple(row + 1 for row in rows),
         fix="Keep one row of each, for instance the majority of the votes.",
     )
+
+
+def models_of(parts: Sequence[Part], columns: Mapping[str, str]) -> set[str]:
+    """The names of a log's models, before its columns have our names."""
+    names = [columns.get("model", "model"), *VERDICT_ALIASES["model"][0]]
+    there = [as_words(part.frame[one]) for part in parts for one in columns_of(part.frame, names)[:1]]
+    return {name for column in there for name in column.unique()}
+
+
+def labels_by_model(
+    frame: pd.DataFrame, name: str, models: Collection[str], taken: Collection[str] = ()
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A table of labels that has a column for each of the log's models, with one row a label; another as it is.
+
+    taken: Columns that the user names.
+
+    Examples
+    --------
+    >>> labels, notes = labels_by_model(pd.DataFrame({"item": [1], "x": [1], "z": [0]}), "gold.csv", ["x", "y"])
+    >>> labels.to_dict("records")
+    [{'item': 1, 'z': 0, 'model': 'x', 'label': 1}]
+    >>> notes
+    ("columns 'x' of gold.csv were read as one model's labels each; 'z' not, as no model of the log has that name",)
+    """
+    named = ["label", *chain(*GOLD_ALIASES["label"]), "model", *chain(*GOLD_ALIASES["model"])]
+    theirs = [one for one in map(str, frame.columns) if one in models]
+    if not theirs or columns_of(frame, named) or {*taken} & {*theirs}:
+        return frame, ()
+    others = [one for one in cells_of(frame, "verdict", taken) if one not in theirs]
+    left = f"; {', '.join(map(repr, others))} not, as no model of the log has that name" if others else ""
+    note = f"columns {', '.join(map(repr, theirs))} of {name} were read as one model's labels each{left}"
+    return unfolded(frame, theirs, cells="label", names="model"), (note,)
 
 
 def labels_together(tables: Sequence[Items]) -> Items:

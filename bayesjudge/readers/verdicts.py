@@ -23,7 +23,16 @@ from bayesjudge.readers.conflicts import choose_one, items_of_files, other_items
 from bayesjudge.readers.criteria import cut_instead, first_words, unread_scores
 from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
-from bayesjudge.readers.items import Items, by_answer, labels_together, of_log, read_items, with_items
+from bayesjudge.readers.items import (
+    Items,
+    by_answer,
+    labels_by_model,
+    labels_together,
+    models_of,
+    of_log,
+    read_items,
+    with_items,
+)
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart, people_in_lists
 from bayesjudge.readers.meaning import of_one_kind, only_decisions, values_among, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread, with_rows
@@ -105,10 +114,11 @@ def read_verdicts(
     [1]
     """
     reading = Reading(**choices)
-    gold, grades = _read_gold(labels, columns, reading)
+    parts = read_parts(source, reading, taken=columns)
+    models = () if labels is None else models_of(parts, columns or {})
+    gold, grades = _read_gold(labels, columns, reading, models)
     items = read_items(reading.items, columns, aliases=ITEM_ALIASES, names=NAMES)
     warnings = () if gold is None else gold.notes
-    parts = read_parts(source, reading, taken=columns)
     # What is said of labels is about the second file's columns, where it has them, and about labels here of that name.
     elsewhere = gold is not None and label_columns(gold.came_with, "the labels file", reading)
     mine = replace(reading, label=None) if elsewhere and not _holds_labels_too(parts, columns, reading) else reading
@@ -258,11 +268,14 @@ def _named(
 
 
 def _read_gold(
-    labels: Any, columns: Mapping[str, str] | None, reading: Reading
+    labels: Any, columns: Mapping[str, str] | None, reading: Reading, models: Collection[str]
 ) -> tuple[Items | None, dict[str, pd.Series[Any]]]:
-    """Labels of one table or of a list of them, which may have other names in each; columns of labels as they came."""
+    """Labels of one table or of a list of them, which may have other names in each; columns of labels as they came.
+
+    models: The names of the log's models, of each of which a table may have a column.
+    """
     sources = labels if isinstance(labels, list | tuple) else [] if labels is None else [labels]
-    read = [_read_labels(source, columns, reading) for source in sources]
+    read = [_read_labels(source, columns, reading, models) for source in sources]
     if len(read) < 2:
         return read[0] if read else (None, {})
     cells = [came for _, came in read]
@@ -272,7 +285,7 @@ def _read_gold(
 
 
 def _read_labels(
-    labels: Any, columns: Mapping[str, str] | None, reading: Reading
+    labels: Any, columns: Mapping[str, str] | None, reading: Reading, models: Collection[str]
 ) -> tuple[Items, dict[str, pd.Series[Any]]]:
     """A labels table under our names, and its columns of labels as they came."""
     parts, chosen = _of_the_same_rows([_as_marks(part) for part in read_parts(labels)], columns or {}, reading)
@@ -282,6 +295,7 @@ def _read_labels(
     mine = {
         name: column for name, column in (columns or {}).items() if name in GOLD_ALIASES and column in frame.columns
     }
+    frame, wide = labels_by_model(frame, parts[0].name, models, mine.values())
     people = label_columns(frame.columns, parts[0].name, reading)
     if len(people) == 1:
         mine["label"] = people[0]
@@ -321,7 +335,7 @@ def _read_labels(
     found = Items(
         frame=named,
         came_with=frozenset({*frame.columns, *people}),
-        notes=chosen + doubts + moved + said + lost + of_people,
+        notes=chosen + wide + doubts + moved + said + lost + of_people,
         source=origins(parts),
         name=parts[0].name,
         dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},

@@ -85,7 +85,7 @@ class Wide:
             if self.cells == "shown" and order in frame and len(columns) == 1:
                 return _as_shown(frame, columns, order)
             return _both_orders(frame, columns, order, places=self.cells == "shown")
-        found = [] if columns else _cells(frame, self.cells, taken.values())
+        found = [] if columns else cells_of(frame, self.cells, taken.values())
         columns = columns or tuple(_votes(found, models=self.names == "model"))
         if not columns:
             raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
@@ -184,7 +184,7 @@ def _both_orders(
     return rows.assign(order=rows["order"].map(dict(zip(columns, ORDERS, strict=True)))), (note,)
 
 
-def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
+def cells_of(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
     """Columns without a known name that hold nothing but verdicts, or numbers where none does or scores are meant."""
     none = {*taken, *hardly_filled(frame)}
     names = [name for name in map(str, frame.columns) if name not in none]
@@ -266,7 +266,7 @@ def looks_wide(
     if "verdict" not in frame and (offered := judges_in_objects(frame)):
         return InputError(problems, options=offered)
     rest = [problem for problem in problems if problem.column not in {"model", "verdict"}]
-    cells = _cells(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
+    cells = cells_of(frame, "verdict", taken) if "verdict" not in frame and len(rest) < len(problems) else []
     columns = list(map(str, frame.columns))
     labels = columns_of(frame, ["label", *chain(*VERDICT_ALIASES["label"])])
     people, theirs = [one for one in cells if is_person(one)], []

@@ -118,3 +118,30 @@ def test_labels_in_columns_of_people_are_read_in_both_files() -> None:
     for second in (gold, gold.drop(columns="human 2").rename(columns={"human 1": "label"})):
         table = read_verdicts(log, labels=second, label="human 1,human 2")
         assert table.frame["label"].tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_column_of_labels_for_each_model_is_read_by_the_logs_models(wide: bool) -> None:
+    """It was refused for want of a column of labels."""
+    votes = pd.DataFrame({"item": [1, 2], "heron": [1, 0], "lynx": [1, 1]})
+    log = votes if wide else votes.melt("item", var_name="model", value_name="verdict")
+    gold = pd.DataFrame({"item": [2, 1], "note": ["late", "late"], "lynx": [0, None], "Heron": [1, 1], "heron": [1, 0]})
+    table = read_verdicts(log, labels=gold, wide="verdict:model" if wide else None)
+    labels = table.frame.set_index(["model", "item"])["label"]
+    assert labels.dropna().to_dict() == {("heron", "1"): 0, ("heron", "2"): 1, ("lynx", "2"): 0}
+    said = "columns 'lynx', 'heron' of the table were read as one model's labels each; 'Heron' not, as no model of"
+    assert any(one.startswith(said) for one in table.warnings)
+
+
+def test_a_broken_label_in_a_models_column_is_named_by_the_files_own_row() -> None:
+    log = pd.DataFrame({"item": [1, 2] * 2, "model": list("xxyy"), "verdict": 1})
+    gold = pd.DataFrame({"item": [1, 2], "x": [4, 2], "y": [5, "maybe"]})
+    assert read_verdicts(log, labels=gold[["item", "x"]], label="label>=3").frame["label"].dropna().tolist() == [1, 0]
+    with pytest.raises(InputError, match=r"column 'labels.label', row 2: found 'maybe'"):
+        read_verdicts(log, labels=gold.assign(x=[1, 0], y=[1, "maybe"]))
+
+
+def test_columns_of_models_are_no_labels_next_to_a_column_of_them() -> None:
+    log = pd.DataFrame({"item": [1, 2] * 2, "model": list("xxyy"), "verdict": 1})
+    gold = pd.DataFrame({"item": [1, 2], "x": [1, 1], "human_label": [0, 1]})
+    assert read_verdicts(log, labels=gold).frame["label"].tolist() == [0, 1, 0, 1]
