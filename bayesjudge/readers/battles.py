@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, columns_of, reference_answers
-from bayesjudge.readers.conflicts import choose_one, items_of_files
+from bayesjudge.readers.conflicts import choose_one, items_of_files, written
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.marks import (
     one_vote_a_row,
@@ -123,7 +123,8 @@ def read_battles(
         battles = Battles.from_frame(frame)
     except InputError as error:
         found = located(error.problems, parts)
-        better = choose_one(frame, found, value="human", keys=_KEYS[:3], known=NAMES)
+        stated = written(parts[0], reading.put)
+        better = choose_one(frame, found, value="human", keys=_KEYS[:3], known=NAMES, joined=stated)
         better = better or codes_to_state(frame, found, theirs=_winner(parts[0]))
         raise better or _offered(parts[0], found) or parts[0].explained(InputError(found)) from error
     if "item" in frame:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_kinds import is_name
-from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of
+from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, folded
 from bayesjudge.readers.format import File
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.values import as_words
@@ -26,9 +26,16 @@ from bayesjudge.tables.verdict_rows import NAMES
 MOST_VALUES = 20
 #: Choices that a message names.
 MOST_NAMED = 6
+#: Of these and of what keeps all rows, as many as `inspect` shows.
+MOST_SHOWN = 4
 #: Share of the repeated items in which a column must have the same values, each as often as the others, to say what the
 #: rows are of: some items may lack a row, or have one twice.
 NEARLY_ALL = 0.8
+
+
+def written(part: Part, put: Mapping[str, str]) -> dict[str, str]:
+    """What our columns have, as ``--set`` writes it: the file's columns in braces, or what the user gave."""
+    return {name: f"{{{column}}}" for name, column in part.read_as.items()} | {**put}
 
 
 def choose_one(
@@ -38,18 +45,18 @@ def choose_one(
     value: str,
     keys: Sequence[str],
     known: Sequence[str],
-    joined: Mapping[str, str] | None = None,
+    joined: Mapping[str, str],
 ) -> InputError | None:
     """The problems with one for all contradictions, where one or two further columns tell them apart.
 
     value: The column that must be one within ``keys``.
-    joined: Of answers, what our columns have, as ``--set`` writes it: an option that keeps all rows is offered, too.
+    joined: What our columns have, as ``--set`` writes it; by default our name in braces.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"item": [*"qqrr"], "label": [0, 1, 0, 0], "round": ["first", "second"] * 2})
     >>> problem = Problem(column="label", found="0 and 1", allowed="one value for each item", fix="", rows=[1, 2])
-    >>> choose_one(frame, [problem], value="label", keys=["item"], known=["item", "label"]).options
+    >>> choose_one(frame, [problem], value="label", keys=["item"], known=["item", "label"], joined={}).options
     ('--where round=first', '--where round=second')
     """
     # Words that cannot be read are no contradiction, whichever rows they are in.
@@ -68,8 +75,7 @@ def choose_one(
     for columns in itertools.chain(itertools.combinations(few, 1), itertools.combinations(few, 2)):
         apart = words.assign(**{name: free[name] for name in columns})
         if not apart.drop_duplicates().duplicated([*within, *columns]).any():
-            others = [] if joined is None else _keeping_all(columns, joined)
-            choice = _choice_needed(mine, frame[[*columns]], others)
+            choice = _choice_needed(mine, frame[[*columns]], _keeping_all(columns, keys, joined))
             return InputError([*(one for one in problems if one not in mine), choice[0]], options=choice[1])
     return None
 
@@ -180,26 +186,50 @@ def _as_items(column: str, joined: Mapping[str, str]) -> str:
     return f"--set {shlex.quote(f'item={item}-{{{column}}}')}{question} --cluster {cluster}"
 
 
-def _keeping_all(columns: Sequence[str], joined: Mapping[str, str]) -> list[str]:
-    """The option that keeps all rows: as answers where their column numbers these, else as models of their own."""
+def own_items(name: str, item: str) -> str:
+    """The option that makes items of what a column says within an item; empty where its name is none of a part's.
+
+    item: What the column of items has, as ``--set`` writes it.
+
+    Examples
+    --------
+    >>> own_items("question_no", "{doc_id}"), own_items("template_id", "{doc_id}"), own_items("round", "{doc_id}")
+    ("--set 'item={doc_id} {question_no}'", '', '')
+    """
+    return f"--set {shlex.quote(f'item={item} {{{name}}}')}" if _PARTS.fullmatch(folded(name)) else ""
+
+
+#: Names of what is one of several within an item, as a question about a document is, and of what has several.
+_PARTS = re.compile(
+    r"(sub_?)?(question|query|item|case|problem|sentence|claim|statement|fact|turn|part|segment|section|passage|"
+    r"paragraph|chunk|doc|document|article|story|dialog|dialogue|conversation|page|text|context)"
+    r"(_?(no|nr|num|number|idx|index|id))?"
+)
+
+
+def _keeping_all(columns: Sequence[str], keys: Sequence[str], joined: Mapping[str, str]) -> list[str]:
+    """The options that keep all rows: as items where a column says which part of one, or as models of their own."""
     numbers = columns_of(pd.DataFrame(columns=[*columns]), _NUMBERS)
+    own = own_items(columns[0], joined.get("item", "{item}")) if len(columns) == 1 and "item" in keys else ""
+    if "model" not in keys:
+        return [own] if own else []
     if len(columns) == len(numbers) == 1:
         return [_as_items(numbers[0], joined)]
     names = (joined.get("model", "{model}"), *(f"{{{name}}}" for name in columns))
-    return [f"--set {shlex.quote('model=' + ' '.join(names))}"]
+    return [*([own] if own else []), f"--set {shlex.quote('model=' + ' '.join(names))}"]
 
 
 def _choice_needed(
     problems: Sequence[Problem], columns: pd.DataFrame, keep: Sequence[str]
 ) -> tuple[Problem, list[str]]:
     """The problem, and its options: rows to choose and, with columns that tell answers apart, what keeps all."""
-    choices = choices_of(columns)[: MOST_NAMED // 2 if keep else MOST_NAMED]
+    choices = choices_of(columns)[: MOST_SHOWN - len(keep) if keep else MOST_NAMED]
     names = " and ".join(map(repr, columns.columns))
     problem = Problem(
         column=problems[0].column,
         found=f"several values {problems[0].allowed.removeprefix(_ONE_VALUE)}, but one within {names}",
         allowed=f"{problems[0].allowed}, of which {names} distinguishes several" if keep else problems[0].allowed,
-        fix=f"Choose rows: {'; '.join(choices)}{f', or keep all: {keep[0]}' if keep else ''}.",
+        fix=f"Choose rows: {'; '.join(choices)}{f', or keep all: {"; ".join(keep)}' if keep else ''}.",
         rows=tuple(row for one in problems for row in one.rows),
     )
     return problem, [*choices, *keep]

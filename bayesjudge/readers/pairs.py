@@ -10,7 +10,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.column_names import PAIR_ALIASES, reference_answers
-from bayesjudge.readers.conflicts import choose_one
+from bayesjudge.readers.conflicts import choose_one, written
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.marks import one_vote_a_row
@@ -113,7 +113,8 @@ def read_pairs(
     except InputError as error:
         found = located(error.problems, named)
         keys = ("item", "judge", "attack", "order")
-        better = choose_one(whole, found, value="judge_prefers", keys=keys, known=NAMES)
+        joined = written(named[0], reading.put)
+        better = choose_one(whole, found, value="judge_prefers", keys=keys, known=NAMES, joined=joined)
         better = better or codes_to_state(whole, found)
         raise better or parts[0].explained(InputError(found)) from error
     return replace(

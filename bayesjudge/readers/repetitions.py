@@ -11,7 +11,7 @@ import pandas as pd
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.column_kinds import are_models, is_human
 from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
-from bayesjudge.readers.conflicts import MOST_NAMED, MOST_VALUES, NEARLY_ALL, choices_of, few_words, states
+from bayesjudge.readers.conflicts import MOST_NAMED, MOST_VALUES, NEARLY_ALL, choices_of, few_words, own_items, states
 from bayesjudge.readers.format import File
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.values import as_words
@@ -89,7 +89,7 @@ def repeats_of_what(
     if found is None and (name := _by_column(rows[again], group[again], value, known)):
         if _of_models(rows, name):
             raise _who(rows, name, parts, value, number)
-        found = _which(rows[again], name, number)
+        found = _which(rows[again], name, number, parts)
     if found is not None and refuse:
         raise found
     return (str(found),) if found is not None else ()
@@ -186,19 +186,22 @@ def _who(rows: pd.DataFrame, name: str, parts: Sequence[Part], value: str, numbe
     return UsageError(text, lacks=f"{AGAIN}, unless column {name!r} says so", options=ways[:-1])
 
 
-def _which(rows: pd.DataFrame, name: str, number: str) -> UsageError:
+def _which(rows: pd.DataFrame, name: str, number: str, parts: Sequence[Part]) -> UsageError:
     """What to choose, where no chosen rows may have a repetition."""
     # Other orders and prompts are repetitions too.
     judged = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
     once = not judged.assign(**{name: as_words(rows[name])}).duplicated().any()
     every, numbered = choices_of(rows[[name]]), f"--column {shlex.quote(f'{number}={name}')}"
     choices, lacks = every[:MOST_NAMED], f"a choice of one of {len(every)} values of {name!r}"
+    own = own_items(name, f"{{{parts[0].read_as.get('item', 'item') if parts else 'item'}}}")
     text = (
         f"column {name!r} has the same {len(every)} values for each item, and rows that differ in it count as "
-        f"repetitions by one judge. Choose one: {'; '.join(choices)}; or {numbered} where they number repetitions"
+        f"repetitions by one judge. {f'Where an item is named by both: {own}. ' if own else ''}"
+        f"Choose one: {'; '.join(choices)}; or {numbered} where they number repetitions"
     )
     if once and number == "trial":
         lacks = f"{AGAIN}, unless column {name!r} numbers them"
         return UsageError(text, lacks=lacks, options=[numbered])
     numbers = pd.api.types.is_numeric_dtype(rows[name])
-    return UsageError(text, lacks=lacks, options=[numbered, *choices] if numbers else [*choices, numbered])
+    ways = [numbered, *choices] if numbers else [*choices, numbered]
+    return UsageError(text, lacks=lacks, options=[own, *ways] if own else ways)

@@ -12,7 +12,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_kinds import choices_offered, is_of_two, repeated_ids
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
-from bayesjudge.readers.conflicts import choose_one, items_of_files
+from bayesjudge.readers.conflicts import choose_one, items_of_files, written
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import judged_once
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
@@ -72,7 +72,7 @@ def read_trials(source: Any, *, columns: Mapping[str, str] | None = None) -> Tri
     [['q1', '0', 'a'], ['q1', '1', 'tie']]
     """
     parts = read_parts(source, taken=columns)
-    return _trials([to_trials(part) for part in parts], columns)
+    return _trials([to_trials(part) for part in parts], columns, Reading())
 
 
 def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Scores:
@@ -105,7 +105,7 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
     [['q1', '0', 7.0], ['q1', '1', 8.0]]
     """
     parts = read_parts(source, taken=columns)
-    return _scores([to_scores(part) for part in parts], columns)
+    return _scores([to_scores(part) for part in parts], columns, Reading())
 
 
 def read_repeats(
@@ -163,7 +163,7 @@ def read_repeats(
     if scores is not None:
         others = [to_scores(part) for part in read_parts(scores, taken=mapped)]
         first, second = _here(mapped, parts, others), _here(mapped, others, parts)
-        return _trials(parts, first, reading.items), _scores(others, second)
+        return _trials(parts, first, reading), _scores(others, second, Reading())
     found = [str(column) for column in parts[0].frame.columns]
     compared, scored = _outcome_columns(found, _with_picks(parts[0], mapped)[0]), _score_columns(found, mapped)
     if compared == list(COUNT_COLUMNS[:2]):
@@ -177,11 +177,11 @@ def read_repeats(
     trials = scores = None
     if compared and compared is not left_out:
         of_trials = _mapped(mapped, TRIAL_NAMES, SCORE_NAMES)
-        trials = _trials(parts, of_trials, reading.items, refuse=refuse_doubtful)
+        trials = _trials(parts, of_trials, reading, refuse=refuse_doubtful)
         trials = replace(trials, warnings=said + trials.warnings)
     if scored and scored is not left_out:
         of_scores = _mapped(mapped, SCORE_NAMES, TRIAL_NAMES)
-        scores = _scores(parts, of_scores, reading.items, refuse=refuse_doubtful)
+        scores = _scores(parts, of_scores, reading, refuse=refuse_doubtful)
         scores = replace(scores, warnings=said + scores.warnings)
     return trials, scores
 
@@ -258,10 +258,10 @@ def _neither(found: Sequence[str]) -> Problem:
 
 
 def _trials(
-    parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None, *, refuse: bool = False
+    parts: Sequence[Part], columns: Mapping[str, str] | None, reading: Reading, *, refuse: bool = False
 ) -> Trials:
     mapped, picked = _with_picks(parts[0], columns or {})
-    items = read_items(beside, mapped, aliases=_REPEATED_ITEMS, names=TRIAL_NAMES)
+    items = read_items(reading.items, mapped, aliases=_REPEATED_ITEMS, names=TRIAL_NAMES)
     frame, named, warnings = _named(parts, mapped, TRIAL_ALIASES, TRIAL_NAMES, items)
     warnings += picked
     if "slot" in frame:
@@ -276,7 +276,7 @@ def _trials(
         trials = Trials.from_frame(frame)
     except InputError as error:
         found = located(error.problems, named)
-        better = codes_to_state(frame, found) or _apart(frame, found, TRIALS)
+        better = codes_to_state(frame, found) or _apart(frame, found, TRIALS, written(named[0], reading.put))
         raise better or InputError(found, options=_named_as_item(named[0], error)) from error
     warnings += _of_what(frame, named, TRIALS, TRIAL_NAMES, assumed=trials.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + trials.warnings))
@@ -311,9 +311,9 @@ def _named_as_item(part: Part, error: InputError) -> list[str]:
 
 
 def _scores(
-    parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None, *, refuse: bool = False
+    parts: Sequence[Part], columns: Mapping[str, str] | None, reading: Reading, *, refuse: bool = False
 ) -> Scores:
-    items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=SCORE_NAMES)
+    items = read_items(reading.items, columns, aliases=_REPEATED_ITEMS, names=SCORE_NAMES)
     frame, named, warnings = _named(parts, columns, SCORE_ALIASES, SCORE_NAMES, items)
     frame, paired = pairs_as_items(frame)
     warnings += paired + _numbered(frame)
@@ -325,7 +325,9 @@ def _scores(
         scores = Scores.from_frame(frame)
     except InputError as error:
         found = located(error.problems, named)
-        raise _apart(frame, found, SCORES) or InputError(found, options=_named_as_item(named[0], error)) from error
+        raise _apart(frame, found, SCORES, written(named[0], reading.put)) or InputError(
+            found, options=_named_as_item(named[0], error)
+        ) from error
     warnings += _of_what(frame, named, SCORES, SCORE_NAMES, assumed=scores.warnings, refuse=refuse)
     notes = tuple(dict.fromkeys(warnings + scores.warnings))
     return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))
@@ -336,9 +338,11 @@ def _require_one_criterion(frame: pd.DataFrame, parts: Sequence[Part], layout: L
     require_one_criterion(frame, parts, value=layout.value, keys=keys, number="trial")
 
 
-def _apart(frame: pd.DataFrame, problems: Sequence[Problem], layout: Layout) -> InputError | None:
+def _apart(
+    frame: pd.DataFrame, problems: Sequence[Problem], layout: Layout, joined: Mapping[str, str]
+) -> InputError | None:
     keys = (*layout.keys, "trial", *layout.conditions)
-    return choose_one(frame, problems, value=layout.value, keys=keys, known=layout.columns)
+    return choose_one(frame, problems, value=layout.value, keys=keys, known=layout.columns, joined=joined)
 
 
 def _of_what(

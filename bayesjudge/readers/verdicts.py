@@ -19,7 +19,7 @@ from bayesjudge.readers.column_names import (
     means_any,
     reference_answers,
 )
-from bayesjudge.readers.conflicts import choose_one, items_of_files, other_items, several_answers
+from bayesjudge.readers.conflicts import choose_one, items_of_files, other_items, several_answers, written
 from bayesjudge.readers.criteria import cut_instead, first_words, unread_scores
 from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
@@ -206,11 +206,11 @@ def _offered(
     if all(one.read_as == named[0].read_as for one in named):
         where = f" in {len(named)} files, here of {named[0].name}" if len(named) > 1 else ""
         better = better or words_offered(frame, problems, named[0].read_as, where=where)
-    written = {name: f"{{{column}}}" for name, column in named[0].read_as.items()} | {**reading.put}
-    better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES, joined=written)
+    joined = written(named[0], reading.put)
+    better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES, joined=joined)
     labels = label_columns(part.frame.columns, part.name, reading) or [named[0].read_as.get("label", "label")]
     better = better or other_items(part.frame, problems, labels, named[0].read_as)
-    return better or several_answers(frame, problems, written)
+    return better or several_answers(frame, problems, joined)
 
 
 def _metric(part: Part, judges: Iterable[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from commands import run
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers import read_battles, read_repeats, read_verdicts
+from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.asking import refusal
 from bayesjudge.readers.inspection import inspect_source
 
@@ -185,3 +186,32 @@ def test_a_column_made_of_the_outcomes_chooses_no_rows() -> None:
     with pytest.raises(InputError, match="but one within 'is_flipped'") as shown:
         read_repeats(rows.assign(is_flipped=[False, True] * 3))
     assert shown.value.options == ("--where is_flipped=True", "--where is_flipped=False")
+
+
+PARTS = {"doc_id": [*"ppqqrr"], "question_no": [1, 2] * 3, "judge": "j"}
+NAMED_BY_BOTH = "--set 'item={doc_id} {question_no}'"
+
+
+@pytest.mark.parametrize(
+    ("read", "columns", "option"),
+    [
+        (read_verdicts, {"model": "m", "verdict": 1, "label": [0, 1, 1, 0, 0, 1]}, NAMED_BY_BOTH),
+        (read_verdicts, {"model": "m", "verdict": [0, 1, 1, 0, 0, 1]}, NAMED_BY_BOTH),
+        (read_pairs, {"judge_prefers": [*"abbaab"]}, NAMED_BY_BOTH),
+        (
+            read_battles,
+            {"model_a": "x", "model_b": "y", "verdict": [0, 1, 1, 0, 0, 1]},
+            "--set 'item={question_no} {doc_id}'",
+        ),
+    ],
+)
+def test_an_item_that_two_columns_name_is_offered(read: Any, columns: dict[str, Any], option: str) -> None:
+    """Rows of one question each were offered alone, or its number as another model's."""
+    log = pd.DataFrame({**PARTS, **columns})
+    doubtful = {} if read is read_pairs else {"refuse_doubtful": True}
+    with pytest.raises((InputError, UsageError)) as raised:
+        read(log, **doubtful)
+    assert option in raised.value.options
+    name, value = shlex.split(option)[1].split("=", 1)
+    table = read(log, put={name: value}, **doubtful)
+    assert table.frame["item"].nunique() == len(log)
