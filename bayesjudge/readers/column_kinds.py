@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from bayesjudge.readers.column_names import (
     BATTLE_ALIASES,
+    GOLD_ALIASES,
     PAIR_ALIASES,
+    REFERENCES,
     SCORE_ALIASES,
     TRIAL_ALIASES,
     VERDICT_ALIASES,
@@ -34,7 +36,9 @@ _NUMBERED_PERSON = re.compile(
 _HUMANS = re.compile(
     r"(humans?|people)(_(as_a_)?(judge|annotator|annotation|expert|label|judge?ment|evaluation|rater|vote)s?)?(_?\d+)?"
 )
-_OF_PEOPLE = re.compile(r"(.*_)?(annotat|human|person|people|expert|final|gold|consensus|majority|adjudicat|agree).*")
+_OF_PEOPLE = re.compile(
+    r"(.*_)?(annotat|human|person|people|expert|reviewer|final|gold|consensus|majority|adjudicat|validat|agree).*"
+)
 _PICK = re.compile(
     r"(?!.*(order|position|slot|grade))(?!(.*_)?(user|voter|rater|worker|turker|reviewer|crowd)s?_)"
     r"((judge|llm|autorater)s?_.*|.*_(pick|choice|preference)s?)"
@@ -126,8 +130,57 @@ def is_no_vote(name: str, *, agreement: bool = False) -> bool:
     """
     if re.fullmatch(_AGREES, folded(name)):
         return True
-    judges = is_of_judge(name) or _MODEL_NAMED.search(folded(name))
-    return not agreement and not judges and (is_person(name) or is_of_people(name))
+    return not agreement and not _names_a_judge(name) and (is_person(name) or is_of_people(name))
+
+
+def _names_a_judge(name: str) -> bool:
+    return is_of_judge(name) or _MODEL_NAMED.search(folded(name)) is not None
+
+
+def means_other(name: str) -> bool:
+    """Whether a column's name means something to a question, but nothing to that of accuracy.
+
+    Examples
+    --------
+    >>> means_other("Subject"), means_other("label"), means_other("target"), means_other("gpt-4")
+    (True, False, False, False)
+    """
+    mine = {**VERDICT_ALIASES, **GOLD_ALIASES}.items()
+    words = [word for ours, (strong, weak) in mine for word in (ours, *strong, *weak)]
+    return means_known(name) and not means_any([name], [*words, *REFERENCES])
+
+
+def said_of_names(
+    shape: tuple[str, str], columns: Sequence[str], *, people: Sequence[str], others: Sequence[str]
+) -> tuple[str, ...]:
+    """What is said of columns of verdicts that were left out by their names, or were read for want of one.
+
+    shape: What the cells of the columns hold, and what their names are of.
+    columns: Those that were read.
+    people, others: Left out, being named as what people say, and as what another question reads.
+
+    Examples
+    --------
+    >>> said_of_names(("verdict", "judge"), ["gpt-4", "validity"], people=[], others=[])[0]  # doctest: +ELLIPSIS
+    "columns 'validity' have no name of a judge: --wide verdict:judge=gpt-4 leaves them out; --label COLUMN next to ..."
+    """
+    judges = [name for name in columns if _names_a_judge(name)]
+    unnamed = [name for name in columns if name not in judges] if judges and shape[1] == "judge" else []
+
+    def listed(names: Sequence[str]) -> str:
+        return f"--wide {shlex.quote(f'{":".join(shape)}={",".join(names)}')}"
+
+    said = {
+        "were not read, being named as what people say or whether a judge agrees with them": (people, "reads all"),
+        "were not read, having names of what other questions ask": (others, "reads all"),
+        "have no name of a judge": (unnamed, "leaves them out; --label COLUMN next to it takes one as people's labels"),
+    }
+    return tuple(
+        f"columns {', '.join(map(repr, names))} {why}: {listed(judges if names is unnamed else [*columns, *names])} "
+        f"{then}"
+        for why, (names, then) in said.items()
+        if names
+    )
 
 
 def is_pick(name: str) -> bool:

@@ -13,7 +13,16 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_kinds import is_label, is_measure, is_no_vote, is_of_judge, is_of_people, is_person
+from bayesjudge.readers.column_kinds import (
+    is_label,
+    is_measure,
+    is_no_vote,
+    is_of_judge,
+    is_of_people,
+    is_person,
+    means_other,
+    said_of_names,
+)
 from bayesjudge.readers.column_names import (
     GOLD_ALIASES,
     VERDICT_ALIASES,
@@ -90,15 +99,11 @@ class Wide:
         if not columns:
             raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
         note = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
-        return unfolded(frame, columns, cells=self.cells, names=self.names), (note, *self._left_out(columns, found))
-
-    def _left_out(self, columns: Sequence[str], found: Sequence[str]) -> tuple[str, ...]:
-        """What is said of columns that might be read, but for their names."""
         left = [name for name in found if name not in columns]
-        option = shlex.quote(f"{self.cells}:{self.names}={','.join([*columns, *left])}")
-        names = f"columns {', '.join(map(repr, left))} were not read"
-        why = "named as what people say or whether a judge agrees with them"
-        return (f"{names}, being {why}: --wide {option} reads all",) if left else ()
+        others = [name for name in map(str, frame.columns) if name not in taken.values() and means_other(name)]
+        others = [one for one in others if isinstance(frame[one], pd.Series) and _holds(frame[one], "verdict")]
+        said = said_of_names((self.cells, self.names), columns, people=left, others=others) if found else ()
+        return unfolded(frame, columns, cells=self.cells, names=self.names), (note, *said)
 
 
 def judges_in_objects(frame: pd.DataFrame) -> list[str]:
@@ -244,14 +249,16 @@ def says_yes_and_no(frame: pd.DataFrame, name: str) -> bool:
 
 
 def may_be_labels(frame: pd.DataFrame) -> tuple[str, ...]:
-    """What is said of columns with a person's name that hold yes and no, in a table without labels.
+    """What is said of columns named as people's that hold yes and no, in a table without labels.
 
     Examples
     --------
     >>> may_be_labels(pd.DataFrame({"item": [1, 2], "verdict": [1, 1], "doctor": ["yes", "no"]}))
     ("column 'doctor' may hold people's labels: `--column label=doctor` states that it does",)
     """
-    names = [] if "label" in frame else [name for name in map(str, frame.columns) if is_person(name)]
+    free = [name for name in map(str, frame.columns) if is_no_vote(name) and not is_no_vote(name, agreement=True)]
+    peoples = [name for name in free if not means_known(name)]
+    names = [] if "label" in frame else [one for one in map(str, frame.columns) if is_person(one) or one in peoples]
     return tuple(
         f"column {name!r} may hold people's labels: `--column {shlex.quote(f'label={name}')}` states that it does"
         for name in names

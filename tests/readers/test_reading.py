@@ -157,6 +157,35 @@ def test_a_column_of_agreement_or_of_people_is_no_judge(other: str) -> None:
     assert [one.removesuffix(" --label expert_2") for one in raised.value.options] == ["--column verdict=gpt-4"]
 
 
+@pytest.mark.parametrize("other", ["validated_accuracy", "reviewer_ok"])
+def test_what_people_checked_is_no_judges_vote_and_is_offered_as_labels(other: str) -> None:
+    """It was one more judge."""
+    table = read_verdicts(WIDE[["item", "gpt-4", "claude"]].assign(**{other: [1, 0]}), wide="verdict:judge")
+    assert set(table.frame["judge"]) == {"gpt-4", "claude"}
+    said = f"column {other!r} may hold people's labels: `--column label={other}` states that it does"
+    assert said in table.warnings
+
+
+def test_a_column_without_a_judges_name_next_to_some_is_named_with_what_leaves_it_out() -> None:
+    frame = WIDE.assign(valid=[1, 0])
+    table = read_verdicts(frame, wide="verdict:judge")
+    said = "columns 'valid' have no name of a judge: --wide verdict:judge=gpt-4,claude leaves them out"
+    assert any(one.startswith(said) for one in table.warnings)
+    listed = read_verdicts(frame, wide="verdict:judge=gpt-4,claude", label="valid")
+    assert set(listed.frame["label"]) == {0, 1}
+    assert not any("no name of a judge" in one for one in listed.warnings)
+
+
+def test_a_models_column_with_a_name_of_a_category_is_named() -> None:
+    """It was left out without a word."""
+    frame = WIDE.assign(Subject=[1, 0])
+    table = read_verdicts(frame, wide="verdict:model")
+    option = "verdict:model=gpt-4,claude,Subject"
+    said = f"columns 'Subject' were not read, having names of what other questions ask: --wide {option} reads all"
+    assert said in table.warnings
+    assert set(read_verdicts(frame, wide=option).frame["model"]) == {"gpt-4", "claude", "Subject"}
+
+
 def test_columns_that_may_all_be_peoples_are_all_read() -> None:
     frame = WIDE.set_axis(["item", "human_label", "final_1", "final_2"], axis=1)
     assert set(read_verdicts(frame, wide="verdict:judge").frame["judge"]) == {"final_1", "final_2"}
