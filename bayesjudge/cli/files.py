@@ -60,7 +60,8 @@ class LogFile(Options):
     put: Annotated[
         Mapping[str, str],
         Option(
-            "Our column for all rows, OURS=VALUE; {file}, {folder}, {COLUMN}, {COLUMN:0=tie,1=a}: a row's own.",
+            "Our column for all rows, OURS=VALUE; {file}, {folder}, {folder.2} (the one above), {file.1}, {file.2} (of "
+            "A-vs-B), {COLUMN}, {COLUMN:0=tie,1=a}: a row's own.",
             flag="--set",
             metavar="judge=gpt-4",
         ),

@@ -42,7 +42,8 @@ Put = Annotated[
     list[str] | None,
     _read(
         "--set",
-        help="Our column for all rows, OURS=VALUE; {file}, {folder}, {COLUMN}, {COLUMN:0=tie,1=a}: a row's own.",
+        help="Our column for all rows, OURS=VALUE; {file}, {folder}, {folder.2} (the one above), {file.1}, {file.2} "
+        "(of A-vs-B), {COLUMN}, {COLUMN:0=tie,1=a}: a row's own.",
     ),
 ]
 

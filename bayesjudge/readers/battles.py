@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, columns_of, reference_answers
-from bayesjudge.readers.conflicts import choose_one, items_of_files, written
+from bayesjudge.readers.conflicts import choose_one, items_of_files, models_of_files, written
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.marks import (
     one_vote_a_row,
@@ -126,7 +126,8 @@ def read_battles(
         stated = written(parts[0], reading.put)
         better = choose_one(frame, found, value="human", keys=_KEYS[:3], known=NAMES, joined=stated)
         better = better or codes_to_state(frame, found, theirs=_winner(parts[0]))
-        raise better or _offered(parts[0], found) or parts[0].explained(InputError(found)) from error
+        beside = models_of_files(parts, frame) if not any(one.rows for one in found) else None
+        raise better or beside or _offered(parts[0], found) or parts[0].explained(InputError(found)) from error
     if "item" in frame:
         _require_models(battles.frame, parts[0])
     warnings += _of_probabilities(frame)

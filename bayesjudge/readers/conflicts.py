@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_kinds import is_name
 from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, folded
 from bayesjudge.readers.format import File
@@ -36,6 +36,22 @@ NEARLY_ALL = 0.8
 def written(part: Part, put: Mapping[str, str]) -> dict[str, str]:
     """What our columns have, as ``--set`` writes it: the file's columns in braces, or what the user gave."""
     return {name: f"{{{column}}}" for name, column in part.read_as.items()} | {**put}
+
+
+def models_of_files(parts: Sequence[Part], frame: pd.DataFrame) -> UsageError | None:
+    """What is said of comparisons whose two models are in the names of their files alone.
+
+    Examples
+    --------
+    >>> part = Part(name="x-vs-y.csv", frame=pd.DataFrame())
+    >>> models_of_files([part], pd.DataFrame({"item": [1], "winner": ["a"]})).options
+    ("--set 'model_a={file.1}' --set 'model_b={file.2}'",)
+    """
+    if {"model_a", "model_b"} & {*frame} or not all("file.2" in File(name=part.name).names for part in parts):
+        return None
+    option = "--set 'model_a={file.1}' --set 'model_b={file.2}'"
+    text = f"{parts[0].name}: the name holds the two models that no column names: {option}"
+    return UsageError(text, lacks="columns of the two models, which the files' names hold", options=[option])
 
 
 def choose_one(

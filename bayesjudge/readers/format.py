@@ -13,6 +13,7 @@ one judgement of it, cannot be used; a record without rows was not scored. What 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -20,6 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+#: What stands between two models in a file's name.
+_VERSUS = re.compile(r"[-_. ]+(?:vs|versus)[-_. ]+", re.IGNORECASE)
 
 type Record = Mapping[str, Any]
 type Row = dict[str, Any]
@@ -89,6 +93,21 @@ class File:
     def folder(self) -> str:
         """The name of the folder that holds the file."""
         return self.path.absolute().parent.name
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What names in braces represent; ``folder.2`` is the folder above, ``file.1`` and ``file.2`` are sides.
+
+        Examples
+        --------
+        >>> File(name="/logs/night/gpt-4-vs-claude.jsonl").names
+        {'file': 'gpt-4-vs-claude', 'folder': 'night', 'folder.2': 'logs', 'file.1': 'gpt-4', 'file.2': 'claude'}
+        """
+        above = [one.name for one in self.path.absolute().parents if one.name]
+        folders = {f"folder.{place}": name for place, name in enumerate(above[1:], start=2)}
+        sides = _VERSUS.split(self.stem)
+        of_sides = {f"file.{place}": name for place, name in enumerate(sides, start=1)} if len(sides) == 2 else {}
+        return {"file": self.stem, "folder": self.folder, **folders, **of_sides}
 
     def beside(self, pattern: str) -> Any:
         """The content of the one JSON file of this name in the same folder; None where there is none."""

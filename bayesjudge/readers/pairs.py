@@ -10,7 +10,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.column_names import PAIR_ALIASES, reference_answers
-from bayesjudge.readers.conflicts import choose_one, written
+from bayesjudge.readers.conflicts import choose_one, models_of_files, written
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.marks import one_vote_a_row
@@ -116,7 +116,8 @@ def read_pairs(
         joined = written(named[0], reading.put)
         better = choose_one(whole, found, value="judge_prefers", keys=keys, known=NAMES, joined=joined)
         better = better or codes_to_state(whole, found)
-        raise better or parts[0].explained(InputError(found)) from error
+        beside = models_of_files(named, whole) if len(named) > 1 else None
+        raise better or beside or parts[0].explained(InputError(found)) from error
     return replace(
         pairs,
         warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),

@@ -166,14 +166,14 @@ def _put(part: Part, reading: Reading) -> Part:
 
 def _filled(ours: str, value: str, part: Part) -> Any:
     """A value with the names in braces as what they represent; none in a row that lacks one."""
-    file, texts = File(name=part.name), _IN_BRACES.split(value)
-    known: dict[str, Any] = {"file": file.stem, "folder": file.folder}
+    texts, known = _IN_BRACES.split(value), File(name=part.name).names
     there = part.frame.set_axis(list(map(str, part.frame.columns)), axis=1)
     inside = [_recoded(name, [*map(str, there), *known]) for name in texts[1::2]]
     if lost := [name for name, _ in inside if name not in there and name not in known]:
         raise UsageError(
-            f"--set {ours}={value}: no column {lost[0]!r} in {part.name}; it has {forty_of(there)}, and {{file}} and "
-            "{folder} represent the file's name and its folder's"
+            f"--set {ours}={value}: no column {lost[0]!r} in {part.name}; it has {forty_of(there)}, and {{file}}, "
+            "{folder}, {folder.2} represent the names of the file, its folder and the one above, {file.1}, {file.2} "
+            "what is before and after -vs- in the file's name"
         )
     found: Any = texts[0]
     for (name, codes), text in zip(inside, texts[2::2], strict=True):

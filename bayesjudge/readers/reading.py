@@ -40,8 +40,9 @@ class Reading:
         with a threshold of its own as ``NAME>=7``.
     threshold: Which scores mean yes: ``7`` or ``">=7"``, ``"<=2"``.
     put: Values for all rows by our names; ``{file}`` and ``{folder}`` represent the file's name without its ending and
-        that of its folder, another name in braces a column's value: ``{"item": "{task}-{sample}"}``; values may be
-        replaced, those that are not listed stay: ``{"verdict": "{winner:0=tie,1=a,2=b}"}``.
+        that of its folder, ``{folder.2}`` that of the one above, ``{file.1}`` and ``{file.2}`` what is before and after
+        ``-vs-`` in the file's name, another name in braces a column's value: ``{"item": "{task}-{sample}"}``; values
+        may be replaced, those that are not listed stay: ``{"verdict": "{winner:0=tie,1=a,2=b}"}``.
     where: Use only rows for which all of this holds: ``"prompt=short"``, ``["score>=7", "judge!=gpt-4"]`` (with ``=``,
         ``!=``, ``<``, ``<=``, ``>``, ``>=``; equal signs on one column are alternatives), or a mapping of the file's
         own columns to a value or a list of values.

@@ -11,7 +11,16 @@ import pandas as pd
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.column_kinds import are_models, is_human
 from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
-from bayesjudge.readers.conflicts import MOST_NAMED, MOST_VALUES, NEARLY_ALL, choices_of, few_words, own_items, states
+from bayesjudge.readers.conflicts import (
+    MOST_NAMED,
+    MOST_VALUES,
+    NEARLY_ALL,
+    choices_of,
+    few_words,
+    models_of_files,
+    own_items,
+    states,
+)
 from bayesjudge.readers.format import File
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.values import as_words
@@ -107,6 +116,8 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
     """Files in none of which a judge judges an item twice, and nothing that names which they are."""
     if _FILE not in rows or pd.DataFrame({"group": group, "file": rows[_FILE]}).duplicated().any():
         return None
+    if number == "trial" and (of_models := models_of_files(parts, rows)):
+        return of_models
     files = [File(name=part.name) for part in parts]
     labels = {"{file}": [file.stem for file in files], "{folder}": [file.folder for file in files]}
     apart = [

@@ -215,3 +215,28 @@ def test_an_item_that_two_columns_name_is_offered(read: Any, columns: dict[str, 
     name, value = shlex.split(option)[1].split("=", 1)
     table = read(log, put={name: value}, **doubtful)
     assert table.frame["item"].nunique() == len(log)
+
+
+def test_models_that_only_files_names_hold_are_offered(tmp_path: Path) -> None:
+    """They were said to lack, and files of other models were offered as trials."""
+    for sides, winners in (("x-vs-y", "ab"), ("x_VS_z", "bb")):
+        rows = pd.DataFrame({"item": [1, 2], "judge": "j", "winner": [*winners]})
+        rows.to_csv(tmp_path / f"{sides}.csv", index=False)
+    option = "--set 'model_a={file.1}' --set 'model_b={file.2}'"
+    for read in (read_battles, read_pairs, read_repeats):
+        doubtful = {} if read is read_pairs else {"refuse_doubtful": True}
+        with pytest.raises(UsageError, match="the name holds the two models") as raised:
+            read(str(tmp_path), **doubtful)
+        assert raised.value.options == (option,)
+    battles = read_battles(str(tmp_path), put={"model_a": "{file.1}", "model_b": "{file.2}"}).frame
+    assert [*zip(battles["model_a"], battles["model_b"], battles["verdict"], strict=True)] == [
+        *[("x", "y", 1), ("x", "y", 0), ("x", "z", 0), ("x", "z", 0)]
+    ]
+
+
+def test_a_folder_above_the_files_own_names_a_model(tmp_path: Path) -> None:
+    for name in "xy":
+        (tmp_path / name / "run").mkdir(parents=True)
+        pd.DataFrame({"item": [1], "verdict": [1]}).to_csv(tmp_path / name / "run" / "log.csv", index=False)
+    table = read_verdicts(str(tmp_path / "*" / "run" / "*.csv"), put={"model": "{folder.2}", "judge": "{folder}"})
+    assert table.frame[["model", "judge"]].to_numpy().tolist() == [["x", "run"], ["y", "run"]]
