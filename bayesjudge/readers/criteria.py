@@ -119,12 +119,25 @@ def binary(
     """Verdicts or labels as they are, or scores by the threshold; missing where there is neither.
 
     named: What the file calls the column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"verdict": [1, 0, 1], "score": [5, 2, None]})
+    >>> binary("log.csv", frame, "verdict", Reading(threshold=4)).tolist()
+    [1.0, 0.0, 1]
     """
     found = frame[column].astype(object)
     if values:
         return means_yes(found, values)
     scores = found
     if column == "verdict" and "score" in frame:
+        scored, said = frame["score"].notna(), code_binary(found)
+        # A verdict of yes or no is no score: 1 would be cut as the lowest of a scale.
+        if reading.threshold is not None and scored.any() and (said >= MISSING).all():
+            cut = frame.assign(verdict=frame["score"]).drop(columns="score")[scored]
+            either = found.where(said != MISSING)
+            either[scored.to_numpy()] = binary(name, cut, column, reading, named=named).to_numpy()
+            return either
         if reading.threshold is not None:
             found = found.where(frame["score"].isna(), frame["score"])
         found = found.where(found.notna(), frame["score"])

@@ -455,6 +455,12 @@ def test_verdicts_that_a_threshold_leaves_out_are_named(verdict: list[Any], thre
     assert re.search(said, warnings) if said else "cuts" not in warnings
 
 
+def test_a_threshold_of_scores_cuts_no_verdict_where_a_score_is_empty() -> None:
+    """A verdict of 1 was the lowest score of the scale, so that it was read as 0."""
+    log = pd.DataFrame({"item": [1, 2, 3, 4], "model": "m", "verdict": [1, 0, 1, 0], "score": [5, 1, None, None]})
+    assert read_verdicts(log, threshold="3").frame["verdict"].tolist() == [1, 0, 1, 0]
+
+
 def test_a_value_in_a_list_is_named_by_its_place() -> None:
     log = pd.DataFrame({"item": [1, 2, 3], "model": "m", "score": [[9, 1], [2, 8], [7]]})
     for form in (log, log.assign(score=log["score"].map(str))):
