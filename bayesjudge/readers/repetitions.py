@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.column_kinds import are_models, is_human
-from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, named_like
+from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, folded, named_like
 from bayesjudge.readers.conflicts import (
     MOST_NAMED,
     MOST_VALUES,
@@ -197,6 +199,18 @@ def _who(rows: pd.DataFrame, name: str, parts: Sequence[Part], value: str, numbe
     return UsageError(text, lacks=f"{AGAIN}, unless column {name!r} says so", options=ways[:-1])
 
 
+#: Names of columns of two values that say which answer was shown first.
+_ORDER = re.compile(r"(.*_)?(order(ing)?|position|(is_|was_)?(swap(ped)?|flip(ped)?|reversed?))")
+
+
+def _as_order(column: pd.Series[Any], name: str) -> str:
+    """The option that reads a column of two values as the order of presentation; empty where its name is of none."""
+    first, *others = sorted({*as_words(column)})
+    if len(others) != 1 or not _ORDER.fullmatch(folded(name)) or not (first + others[0]).isalnum():
+        return ""
+    return f"--set {shlex.quote(f'order={{{name}:{first}=ab,{others[0]}=ba}}')}"
+
+
 def _which(rows: pd.DataFrame, name: str, number: str, parts: Sequence[Part]) -> UsageError:
     """What to choose, where no chosen rows may have a repetition."""
     # Other orders and prompts are repetitions too.
@@ -204,15 +218,17 @@ def _which(rows: pd.DataFrame, name: str, number: str, parts: Sequence[Part]) ->
     once = not judged.assign(**{name: as_words(rows[name])}).duplicated().any()
     every, numbered = choices_of(rows[[name]]), f"--column {shlex.quote(f'{number}={name}')}"
     choices, lacks = every[:MOST_NAMED], f"a choice of one of {len(every)} values of {name!r}"
-    own = own_items(name, f"{{{parts[0].read_as.get('item', 'item') if parts else 'item'}}}")
+    compared = "order" not in rows and bool({"model_a", "outcome"} & {*rows})
+    first = [option] if compared and (option := _as_order(rows[name], name)) else []
+    says = f"Where it is the order of presentation of verdicts on a and b: {first[0]}. " if first else ""
+    if own := own_items(name, f"{{{parts[0].read_as.get('item', 'item') if parts else 'item'}}}"):
+        says, first = f"Where an item is named by both: {own}. ", [own]
     text = (
         f"column {name!r} has the same {len(every)} values for each item, and rows that differ in it count as "
-        f"repetitions by one judge. {f'Where an item is named by both: {own}. ' if own else ''}"
-        f"Choose one: {'; '.join(choices)}; or {numbered} where they number repetitions"
+        f"repetitions by one judge. {says}Choose one: {'; '.join(choices)}; or {numbered} where they number repetitions"
     )
     if once and number == "trial":
-        lacks = f"{AGAIN}, unless column {name!r} numbers them"
-        return UsageError(text, lacks=lacks, options=[numbered])
+        ways = [numbered] if own else [*first, numbered]
+        return UsageError(text, lacks=f"{AGAIN}, unless column {name!r} numbers them", options=ways)
     numbers = pd.api.types.is_numeric_dtype(rows[name])
-    ways = [numbered, *choices] if numbers else [*choices, numbered]
-    return UsageError(text, lacks=lacks, options=[own, *ways] if own else ways)
+    return UsageError(text, lacks=lacks, options=[*first, *([numbered, *choices] if numbers else [*choices, numbered])])

@@ -240,3 +240,21 @@ def test_a_folder_above_the_files_own_names_a_model(tmp_path: Path) -> None:
         pd.DataFrame({"item": [1], "verdict": [1]}).to_csv(tmp_path / name / "run" / "log.csv", index=False)
     table = read_verdicts(str(tmp_path / "*" / "run" / "*.csv"), put={"model": "{folder.2}", "judge": "{folder}"})
     assert table.frame[["model", "judge"]].to_numpy().tolist() == [["x", "run"], ["y", "run"]]
+
+
+@pytest.mark.parametrize(("name", "values"), [("ordering", (0, 1)), ("is_swapped", (False, True))])
+def test_a_column_of_two_values_named_for_the_order_is_offered_as_it(name: str, values: tuple[Any, Any]) -> None:
+    """Half of the rows were offered, or that it numbers repetitions."""
+    log = pd.DataFrame({"item": [*"ppqqrr"], "model_a": "x", "model_b": "y", "judge": "j", "winner": [*"abbaab"]})
+    log[name] = [*values] * 3
+    option = f"--set 'order={{{name}:{values[0]}=ab,{values[1]}=ba}}'"
+    for read in (read_battles, read_repeats):
+        with pytest.raises(UsageError, match="Where it is the order of presentation") as raised:
+            read(log, refuse_doubtful=True)
+        assert raised.value.options[0] == option
+    battles = read_battles(log, put={"order": shlex.split(option)[1].removeprefix("order=")}, refuse_doubtful=True)
+    assert battles.frame["order"].tolist() == ["ab", "ba"] * 3
+    log = log.drop(columns=["model_a", "model_b", "winner"]).assign(response="r", score=[1, 5, 3, 2, 4, 3])
+    with pytest.raises(UsageError) as raised:
+        read_repeats(log, refuse_doubtful=True)
+    assert option not in raised.value.options
