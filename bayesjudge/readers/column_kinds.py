@@ -59,7 +59,7 @@ _AGREES = (
 )
 _JUDGEMENTS = re.compile(
     rf"(.*_)?({_WHO})(_?\d+)?|(.*_)?({_WHO}|final|gold|judge|llm|gpt|gpt_?\d\w*|claude|gemini)(_?\d+)?_({_SAYS})s?|"
-    rf"{_AGREES}"
+    rf"(judge|llm|gpt|claude|gemini)([_-]?\d+[a-z]?)?|{_AGREES}"
 )
 #: Also of a column that another took the name of (`bayesjudge.tables.columns.name_columns`).
 _NAMES = re.compile(r"(.*_)?(ids?|uuid)|(item|model|judge)_original_")
@@ -263,6 +263,8 @@ def is_judgement(name: str) -> bool:
     >>> is_judgement("annotation_2"), is_judgement("final_label"), is_judgement("GPT-4 score"), is_judgement("topic")
     (True, True, True, False)
     >>> is_judgement("llm_matches_gold"), is_judgement("disagreed"), is_judgement("match_id")
+    (True, True, False)
+    >>> is_judgement("llm_2"), is_judgement("gpt-4o"), is_judgement("llm_2_tokens")
     (True, True, False)
     """
     tables = (VERDICT_ALIASES, TRIAL_ALIASES, SCORE_ALIASES, BATTLE_ALIASES, PAIR_ALIASES)

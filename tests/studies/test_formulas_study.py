@@ -249,7 +249,8 @@ def test_columns_are_tested_unless_they_are_in_the_model(tmp_path: Path) -> None
     assert next(iter(tested.index)) == "length"
     assert set(tested.index) == {"length", "colour", "topic"}
     # What people and judges say of the answers explains no errors.
-    says = {name: rng.integers(0, 3, len(frame)) for name in ("annotation_2", "final_label", "gpt4_score", "agreement")}
+    names = ("annotation_2", "final_label", "gpt4_score", "agreement", "llm_2")
+    says = {name: rng.integers(0, 3, len(frame)) for name in names}
     tables = (bj.accuracy(one, **quick).checks["columns"] for one in (frame, frame.assign(**says)))
     pd.testing.assert_frame_equal(*tables)
     (said,) = (text for text in answer.warnings if "errors depend on" in text)
