@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -205,14 +206,17 @@ def _take(path: str, waiting: Waiting, asking: Asking, log: Log, prices: _Prices
 def _ask(
     waiting: Waiting, asking: Asking, endpoint: Endpoint, log: Log, prices: _Prices, *, quiet: bool, **options: Any
 ) -> None:
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from bayesjudge.inference.programs.progress import bar
     from bayesjudge.judging.asking import ask_all
 
-    with Progress(console=Console(stderr=True), transient=True, disable=quiet) as shown:
-        task = shown.add_task("asking", total=len(waiting))
-        tally = ask_all(waiting, asking, endpoint, log, report=lambda: shown.advance(task), **options)
+    with nullcontext() if quiet else bar("asking") as report:
+        done = itertools.count(1)
+
+        def advance() -> None:
+            if report is not None:
+                report(next(done), len(waiting))
+
+        tally = ask_all(waiting, asking, endpoint, log, report=advance, **options)
     _tell(tally, waiting, log, prices)
 
 

@@ -483,6 +483,13 @@ def test_tables_without_the_texts_are_refused(tmp_path: Path) -> None:
     assert "2 requests" in ran.stdout
 
 
+def test_no_empty_line_stands_for_a_bar_where_standard_error_is_a_file(stub: Stub, tmp_path: Path) -> None:
+    options = ["--model", "m", "--base-url", stub.url, "--out", str(tmp_path / "log.jsonl"), "--yes"]
+    ran = CliRunner().invoke(app, ["judge", str(comparisons(tmp_path)), *options])
+    assert ran.exit_code == 0, ran.stderr
+    assert [line[:23] for line in ran.stderr.split("\n")] == ["bayesjudge: 12 requests", ""]
+
+
 @pytest.mark.slow
 def test_nothing_heavy_is_imported(stub: Stub, tmp_path: Path) -> None:
     options = ["--model", "m", "--base-url", stub.url, "--out", str(tmp_path / "log.jsonl"), "--yes"]
