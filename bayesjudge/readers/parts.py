@@ -7,7 +7,7 @@ import re
 import shlex
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,14 +29,13 @@ from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise_format
 from bayesjudge.readers.rows import Columns, Rows, collect_rows, frame_records
 from bayesjudge.readers.sources import Source, file_error, find_sources, is_frame, to_pandas
+from bayesjudge.readers.stated import columns_stated, with_stated
 from bayesjudge.readers.tabular import header_of_data, read_delimited, read_parquet
 from bayesjudge.readers.texts import with_texts
-from bayesjudge.readers.values import as_words, forty_of, names_of_objects, with_paths
+from bayesjudge.readers.values import names_of_objects, with_paths
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables.columns import name_columns
 
-#: A name in a value for all rows.
-_IN_BRACES = re.compile(r"\{([^\W\d][^{}]*)\}")
 #: Our columns of names, which a file may have as objects.
 _NAMES = ("item", "model", "model_a", "model_b", "response", "judge", "annotator", "voter")
 #: Files that one finding is reported of by rows.
@@ -115,8 +114,7 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Mapping[st
     named = [*taken.values(), *filter(None, (reading.criterion[0], reading.label_criterion[0]))]
     named += [Wide.parsed(reading.wide).columns] if reading.wide else []
     named += [one.column for one in conditions(reading.where)]
-    braces = [name for value in reading.put.values() for name in _IN_BRACES.findall(value)]
-    named += [one for name in braces for one in (name, _recoded(name, ())[0])]
+    named += columns_stated(reading.put)
     reached = [part if part.tool else replace(part, frame=with_paths(part.frame, named)) for part in parts]
     parts = [_unfolded(_put(part, reading), reading, taken) for part in reached]
     kept = keep_where([(part.name, part.frame) for part in parts], reading.where)
@@ -159,36 +157,9 @@ def _together(source: str, parts: list[Part]) -> list[Part]:
 
 def _put(part: Part, reading: Reading) -> Part:
     """The values that the user gives to all rows, and no note that asks for them."""
-    values = {name: _filled(name, value, part) for name, value in reading.put.items()}
-    notes = tuple(note for note in part.notes if not any(f"--set {name}=" in note for name in values))
-    return replace(part, frame=part.frame.assign(**values), notes=notes) if values else part
-
-
-def _filled(ours: str, value: str, part: Part) -> Any:
-    """A value with the names in braces as what they represent; none in a row that lacks one."""
-    texts, known = _IN_BRACES.split(value), File(name=part.name).names
-    there = part.frame.set_axis(list(map(str, part.frame.columns)), axis=1)
-    inside = [_recoded(name, [*map(str, there), *known]) for name in texts[1::2]]
-    if lost := [name for name, _ in inside if name not in there and name not in known]:
-        raise UsageError(
-            f"--set {ours}={value}: no column {lost[0]!r} in {part.name}; it has {forty_of(there)}, and {{file}}, "
-            "{folder}, {folder.2} represent the names of the file, its folder and the one above, {file.1}, {file.2} "
-            "what is before and after -vs- in the file's name"
-        )
-    found: Any = texts[0]
-    for (name, codes), text in zip(inside, texts[2::2], strict=True):
-        words = known[name] if name in known else as_words(there[name]).where(there[name].notna()).replace(codes)
-        found = found + words + text
-    return found
-
-
-def _recoded(name: str, there: Collection[str]) -> tuple[str, dict[str, str]]:
-    """The column that a name in braces means, and words in place of its values: of ``winner:0=tie,1=a`` two."""
-    column, _, codes = name.partition(":")
-    pairs = [one.partition("=") for one in codes.split(",")]
-    if name in there or not all(sign for _, sign, _ in pairs):
-        return name, {}
-    return column, {value.strip(): word.strip() for value, _, word in pairs}
+    frame, said = with_stated(part.frame, part.name, reading.put)
+    notes = tuple(note for note in part.notes if not any(f"--set {name}=" in note for name in reading.put))
+    return replace(part, frame=frame, notes=notes + said) if reading.put else part
 
 
 def _read(source: Source, reading: Reading, taken: Mapping[str, str]) -> Part:

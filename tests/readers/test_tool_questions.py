@@ -222,6 +222,20 @@ def test_games_without_a_baseline_need_its_name(read: Any, tmp_path: Path) -> No
         assert asked[question].commands[0].startswith(f"bayesjudge {question} {path} --set model_b=NAME")
 
 
+def test_a_baseline_other_than_the_records_is_named_and_one_that_nothing_names_is_said_to_be_unchecked(
+    tmp_path: Path,
+) -> None:
+    """Any name was accepted without a word."""
+    game = {"model": "x", "judge": "j", "games": [{"score": "A>B"}, {"score": "A>B"}]}
+    path = lines(tmp_path / "games.jsonl", [game | {"uid": "u", "baseline": "o3-mini"}])
+    said = f"'model_b' of {path} is 'o4' as stated, in place of 'o3-mini' in 2 of 2 rows"
+    assert said in read_battles(path, put={"model_b": "o4"}).warnings
+    assert not any("as stated" in one for one in read_battles(path, put={"model_b": "o3-mini"}).warnings)
+    path = lines(tmp_path / "old.jsonl", [game | {"question_id": "u"}])
+    checked = "the records name no baseline by which to check the one stated as model_b (v0.1: gpt-4-0314)"
+    assert checked in read_battles(path, put={"model_b": "o4"}).warnings
+
+
 #: Scores that a tool's own record says were computed by code.
 BY_CODE: dict[str, list[dict[str, Any]]] = {
     "phoenix": [

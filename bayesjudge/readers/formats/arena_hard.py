@@ -22,7 +22,9 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         "model_b": baseline,
         "judge": text(record.get("judge")),
     }
-    if baseline is None:
+    if baseline is None and "model_b" in file.taken:
+        file.note("the records name no baseline by which to check the one stated as model_b (v0.1: gpt-4-0314)")
+    elif baseline is None:
         file.note("the records name no baseline (v0.1: gpt-4-0314): state it with --set model_b=gpt-4-0314")
     for number, game in enumerate(listing(record.get("games"))[:2], start=1):
         found = _VERDICT.fullmatch(text(at(game, "score")) or "")
