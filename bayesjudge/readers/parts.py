@@ -98,7 +98,7 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Mapping[st
     taken: Columns that the user names, by our names.
     """
     reading, taken = reading or Reading(), taken or {}
-    if isinstance(source, list) and all(isinstance(part, Part) for part in source):
+    if isinstance(source, list) and source and all(isinstance(part, Part) for part in source):
         return source
     if is_frame(source):
         parts = [_of_frame("the table", to_pandas(source).rename(columns=str), reading, taken)]
@@ -109,7 +109,7 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Mapping[st
     else:
         raise UsageError(
             f"cannot read a table from an object of type {type(source).__name__}; "
-            "give a path, or a pandas, Polars, pyarrow or Ibis table"
+            "give a path, of several files their folder or a pattern, or a pandas, Polars, pyarrow or Ibis table"
         )
     named = [*taken.values(), *filter(None, (reading.criterion[0], reading.label_criterion[0]))]
     named += [Wide.parsed(reading.wide).columns] if reading.wide else []

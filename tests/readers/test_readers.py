@@ -211,6 +211,13 @@ def test_other_things_are_refused(source: object) -> None:
         read_verdicts(source)
 
 
+def test_a_list_of_paths_is_refused_with_what_reads_several_files() -> None:
+    """An empty one ended in an IndexError."""
+    for paths in ([], ["a.csv", "b.csv"]):
+        with pytest.raises(UsageError, match="of several files their folder or a pattern"):
+            read_battles(paths)
+
+
 def test_two_names_that_could_be_meant_are_a_named_error() -> None:
     frame = FRAME.drop(columns="label").assign(gold_label=1, human=0)
     with pytest.raises(
