@@ -106,15 +106,18 @@ def _majority(coded: CodedRows) -> tuple[CodedRows, tuple[str, ...]]:
     voter, _ = code_names(coded.table["voter"])
     votes = coded.codes.assign(voter=voter)[["subject", "voter", "human_prefers"]]
     votes = votes[(votes["subject"] >= 0) & (votes["human_prefers"] >= 0)].drop_duplicates()
-    several = int((votes.drop_duplicates(["subject", "voter"])["subject"].value_counts() > 1).sum())
+    each = votes.drop_duplicates(["subject", "voter"])["subject"].value_counts()
+    several = int((each > 1).sum())
     counts = pd.crosstab(votes["subject"], votes["human_prefers"]).reindex(columns=range(3), fill_value=0)
     most = np.where(counts[0] > counts[1], 0, np.where(counts[1] > counts[0], 1, _TIE)).astype(np.int8)
     place = counts.index.get_indexer(pd.Index(coded.codes["subject"]))
     human = np.append(most, np.int8(MISSING))[place]
     # Of what cannot be read the rules speak, by its row.
     human = np.where(coded.codes["human_prefers"] < MISSING, coded.codes["human_prefers"], human)
+    differ = int(((counts > 0).sum(axis=1) > 1).sum())
     note = (
-        f"several people judged {several} items: what most of them prefer counts, and as many for each side are a tie"
+        f"several people judged {several} items ({each.sum():,} votes on {len(each):,} items; they differ on "
+        f"{differ}): what most of them prefer counts, and as many for each side are a tie"
     )
     codes = coded.codes.assign(human_prefers=human.astype(np.int8), voter=voter)
     return replace(coded, codes=codes), (note,) if several else ()

@@ -437,6 +437,7 @@ def test_most_people_decide_what_an_audit_compares_with() -> None:
         assert found == {"1": "a", "2": "b", "3": "b"}
         assert pairs.dropped == {"a verdict once more, with a further person's vote": 8, "tie by people": 1}
         assert any("several people judged 4 items" in text for text in pairs.warnings)
+        assert any("(11 votes on 4 items; they differ on 3)" in text for text in pairs.warnings)
     with pytest.raises(InputError, match=r"different preferences for item '1'.*--column voter="):
         read_pairs(LONG.drop(columns="voter"))
     with pytest.raises(UsageError, match=r"--column human_prefers=\.\.\.: no column 'human_4'"):
