@@ -212,3 +212,16 @@ def test_an_import_that_points_back_is_seen(tmp_path: Path) -> None:
     module = tmp_path / "counts.py"
     module.write_text("def late():\n    from bayesjudge.studies import accuracy\n    return accuracy\n")
     assert imported_rooms(module) == {"studies"}
+
+
+@pytest.mark.slow
+def test_no_module_names_two_values_likewise() -> None:
+    """The second would count in functions that stand next to the first."""
+    twice = {}
+    for path in sorted([*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "models").rglob("*.py")]):
+        assigned = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.Assign)]
+        names = [
+            one.id for node in assigned for to in node.targets for one in ast.walk(to) if isinstance(one, ast.Name)
+        ]
+        twice |= {str(path): again} if (again := {name for name in names if names.count(name) > 1}) else {}
+    assert twice == {}

@@ -31,7 +31,7 @@ from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
 #: Parameters for which one more weighted draw is made for each that is returned, and the most: weights are
 #: the more unequal the more parameters there are.
-PARAMETERS, MOST = 2, 8
+PER_DRAW, MOST = 2, 8
 #: Times as many, where few of them are effective although their k̂ is fine: one far point in a tail can weigh as much
 #: as hundreds. Twelve models without pooling have 330 effective of four times as many, 840 of eight.
 AGAIN = (1, 2, 4, 8)
@@ -88,7 +88,7 @@ def _weighted(
         return weighted_draws(at_points, proposals, rngs(number), size)
 
     proposals = _fitted(draw, [first_proposal(*of) for of in zip(mode.at, mode.covariance, strict=True)])
-    least = ceil(draws * min(ceil(parameters / PARAMETERS), MOST) / size)
+    least = ceil(draws * min(ceil(parameters / PER_DRAW), MOST) / size)
     # Numbers that no round of the fit has had: draws that chose a proposal would flatter it.
     return _until_enough(lambda number: draw(proposals, ROUNDS[1] + number), least, draws, rngs)
 
@@ -172,7 +172,7 @@ def _worst_effective(z: Any, weight: Any) -> float:
 
 #: Fewest degrees of freedom, and parameters for each: tails heavier than the posterior's keep weights bounded
 #: and cost the more draws the more parameters share one radius.
-FREEDOM, PARAMETERS = 5, 2
+FREEDOM, PER_DEGREE = 5, 2
 #: Draws of a round for each parameter, as a covariance needs; the fewest batches of ``TOGETHER``.
 ROUND, LEAST_ROUND = 500, 2
 #: Fewest and most rounds: the effective draws of the first do not see a heavy tail.
@@ -258,7 +258,7 @@ def weighted_draws(
 
 
 def _freedom(parameters: int) -> int:
-    return max(FREEDOM, ceil(parameters / PARAMETERS))
+    return max(FREEDOM, ceil(parameters / PER_DEGREE))
 
 
 def _effective(log_weight: Any) -> float:
