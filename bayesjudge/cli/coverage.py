@@ -30,8 +30,8 @@ def cover(
     question: Annotated[
         str,
         typer.Argument(
-            help="A sweep (accuracy, panel, elo, soft-elo, reliability, scores, audit), or a registered "
-            "model, or file.py:name of a function: truths from its prior."
+            help="A sweep (accuracy, panel, elo, judge-elo, soft-elo, reliability, scores, audit), or a "
+            "registered model, or file.py:name of a function: truths from its prior."
         ),
     ],
     table: Kind = None,

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bayesjudge import cli
+from bayesjudge.simulation.sweeps.questions import SWEEPS
 
 QUESTIONS = ["accuracy", "elo", "reliability", "audit", "compare"]
 OTHERS = ["inspect", "judge", "show", "next", "next accuracy", "next reliability", "simulate", "simulate verdicts"]
@@ -61,3 +62,9 @@ def test_every_other_command_has_an_example(words: str) -> None:
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_what_only_python_takes_is_not_in_help(question: str) -> None:
     assert "in Python" not in re.sub(r"[│\s]+", " ", help_of(question))
+
+
+def test_every_sweep_is_in_the_help_of_coverage() -> None:
+    """One was not: judge-elo."""
+    words = re.sub(r"[│\s]+", " ", help_of("simulate coverage"))
+    assert f"A sweep ({', '.join(SWEEPS)})" in words
