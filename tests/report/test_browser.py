@@ -69,6 +69,8 @@ function found({ stops, tops, unreachable }) {
       .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
       .map((one) => one.textContent.trim().slice(0, 40)),
     broken: [...document.querySelectorAll(".first thead th")].flatMap(brokenWords),
+    over: [...document.querySelectorAll("tbody th")].filter((one) => one.checkVisibility() && textRight(one) >
+      one.getBoundingClientRect().right).map((one) => one.textContent),
     unreachable, drawings: drawings.length, outside: drawings.map(marksOutside).reduce((a, b) => a + b, 0),
     sorted: [...document.querySelectorAll("table.sortable")].flatMap(sortedColumns), wrong,
     rows: Math.max(...[...document.querySelectorAll("tbody")].map((one) => one.rows.length)),
@@ -87,6 +89,11 @@ function brokenWords(heading) {
     }
   }
   return found;
+}
+function textRight(cell) {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getBoundingClientRect().right;
 }
 function marksOutside(drawing) {
   const whole = drawing.getBoundingClientRect();
@@ -179,6 +186,16 @@ def test_a_short_word_of_a_heading_is_never_broken(width: int, tmp_path: Path) -
     found = measured(render_page(page), tmp_path, width, 800)
     assert found["broken"] == []
     assert found["right"] <= width
+    assert not found["sideways"]
+
+
+@pytest.mark.parametrize("width", [1200, 700])
+def test_a_name_without_a_space_is_not_printed_over_the_next_column(width: int, tmp_path: Path) -> None:
+    names = ["anthropic_claude_3_5_sonnet_20241022_v2_extended_thinking_prompt_b", "short"]
+    frame = pd.DataFrame([{"model": name, "PPI++ (logit)": Interval(0.5, 0.4, 0.6)} for name in names])
+    table = Table(caption="Accuracy", frame=frame, number_format=".2f")
+    found = measured(render_page(Page(title="A", question="Which?", headline=["x"], table=table)), tmp_path, width, 800)
+    assert found["over"] == []
     assert not found["sideways"]
 
 
