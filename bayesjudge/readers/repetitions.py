@@ -110,6 +110,8 @@ def repeats_of_what(
 _ASSUMED = "taken as repeated"
 #: What is lacking where no rows repeat.
 AGAIN = "a second judgement of any item by one judge"
+#: What of a file's path may tell it from others.
+_OF_FILES = ("file", "folder", "folder.2", "folder.3")
 #: The column of the file's number, which no user's column is called.
 _FILE = "\0file"
 
@@ -121,7 +123,7 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
     if number == "trial" and (of_models := models_of_files(parts, rows)):
         return of_models
     files = [File(name=part.name) for part in parts]
-    labels = {"{file}": [file.stem for file in files], "{folder}": [file.folder for file in files]}
+    labels = {f"{{{name}}}": [file.names.get(name, "") for file in files] for name in _OF_FILES}
     apart = [
         name
         for name, of in labels.items()
@@ -132,6 +134,9 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
     others = _own_items(parts, inner)
     named = "judge" in rows and rows["judge"].notna().any()
     ours = (number,) if named else (number, "judge")
+    # A system without a name is called as its file, and files of several may be called likewise.
+    unnamed = "model" in rows and all(one.frame["model"].eq(one.stem).all() for one in parts if "model" in one.frame)
+    models = [f"--set {shlex.quote(f'model={name}')}"] if unnamed and apart else []
     options = [f"--set {shlex.quote(f'{one}={name}')}{'' if apart else f' {others}'}" for one in ours]
     if not named and any(map(is_human, labels[name])):
         text = (
@@ -139,7 +144,11 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
         )
         return UsageError(text, lacks=f"a judge for each of {len(parts)} files", options=options[1:])
     each = "file" if apart else "folder"
-    whose = "" if named else f"Where each {each} is another judge's: {options[1]}, or --column judge=THAT; "
+    whose = f"Where each {each} is another model's: {models[0]}; " if models else ""
+    if not named:
+        whose += (
+            f"{'where' if whose else 'Where'} each {each} is another judge's: {options[1]}, or --column judge=THAT; "
+        )
     text = (
         f"no file has an item{' of one judge' if named else ''} twice, and no column names a "
         f"{number if named else f'judge or a {number}'}: rows of the {len(parts)} files count as repetitions by one "
@@ -147,10 +156,9 @@ def _by_file(rows: pd.DataFrame, group: pd.Series[int], parts: Sequence[Part], n
         f"{f'; where they have other items: {others}' if apart else ''}"
     )
     # Without a repetition there is no reliability.
-    options += [others] if apart and number != "trial" else []
-    return UsageError(
-        text, lacks=f"a {number if named else f'judge or a {number}'} for each of {len(parts)} files", options=options
-    )
+    options = [*models, *options, *([others] if apart and number != "trial" else [])]
+    lacks = " or a ".join([*(["model"] if models else []), *([] if named else ["judge"]), number])
+    return UsageError(text, lacks=f"a {lacks} for each of {len(parts)} files", options=options)
 
 
 def _groups(rows: pd.DataFrame, keys: Sequence[str]) -> pd.Series[int]:

@@ -258,3 +258,20 @@ def test_a_column_of_two_values_named_for_the_order_is_offered_as_it(name: str, 
     with pytest.raises(UsageError) as raised:
         read_repeats(log, refuse_doubtful=True)
     assert option not in raised.value.options
+
+
+@pytest.mark.parametrize(("inner", "name"), [("log.csv", "folder"), ("run/log.csv", "folder.2")])
+def test_files_of_one_name_in_a_folder_for_each_model_are_offered_as_models(
+    inner: str, name: str, tmp_path: Path
+) -> None:
+    """They were one system's repetitions, by one more folder without an option that could be typed."""
+    for model, verdicts in (("x", [1, 0]), ("y", [1, 1])):
+        path = tmp_path / model / inner
+        path.parent.mkdir(parents=True)
+        pd.DataFrame({"item": [1, 2], "judge": "j", "verdict": verdicts}).to_csv(path, index=False)
+    with pytest.raises(UsageError, match="Where each file is another model's") as raised:
+        read_verdicts(str(tmp_path / "*" / inner), refuse_doubtful=True)
+    assert raised.value.lacks == "a model or a run for each of 2 files"
+    assert raised.value.options[0] == f"--set 'model={{{name}}}'"
+    table = read_verdicts(str(tmp_path / "*" / inner), put={"model": f"{{{name}}}"}, refuse_doubtful=True)
+    assert set(table.frame["model"]) == {"x", "y"}
