@@ -93,6 +93,32 @@ def choose_one(
         if not apart.drop_duplicates().duplicated([*within, *columns]).any():
             choice = _choice_needed(mine, frame[[*columns]], _keeping_all(columns, keys, joined))
             return InputError([*(one for one in problems if one not in mine), choice[0]], options=choice[1])
+    # Answers of a model that a column numbers keep the cluster of their item: `several_answers`.
+    name = numbered_within(frame, words[within], value) if "model" not in keys else None
+    if name is None:
+        return None
+    own = own_items(name, joined.get("item", "{item}"))
+    fix = f"Where an item is named by both columns: {own}."
+    found = f"several values {mine[0].allowed.removeprefix(_ONE_VALUE)}, but one within {name!r}"
+    problem = replace(mine[0], found=found, fix=fix, rows=tuple(row for one in mine for row in one.rows))
+    return InputError([*(one for one in problems if one not in mine), problem], options=[own])
+
+
+def numbered_within(rows: pd.DataFrame, keys: pd.DataFrame, value: str) -> str | None:
+    """A column named as a part's that tells the rows of each item apart, and has the same numbers for most of them.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"item": [*"ppqq"], "question_no": [1, 2, 1, 2], "row_id": range(4), "winner": [*"abba"]})
+    >>> numbered_within(rows, rows[["item"]], "winner")
+    'question_no'
+    """
+    for name in (one for one in map(str, rows.columns) if one not in {*keys, value} and own_items(one, "")):
+        words = as_words(rows[name]) if isinstance(rows[name], pd.Series) and rows[name].notna().all() else None
+        # What no other row has is a row's own name.
+        shared = words is not None and words.duplicated(keep=False).mean() >= NEARLY_ALL
+        if shared and not keys.assign(part=words).duplicated().any():
+            return name
     return None
 
 

@@ -20,6 +20,7 @@ from bayesjudge.readers.conflicts import (
     choices_of,
     few_words,
     models_of_files,
+    numbered_within,
     own_items,
     states,
 )
@@ -101,6 +102,8 @@ def repeats_of_what(
         if _of_models(rows, name):
             raise _who(rows, name, parts, value, number)
         found = _which(rows[again], name, number, parts)
+    if found is None and (name := numbered_within(rows, group.to_frame("group"), value)):
+        found = _numbered(name, number, parts)
     if found is not None and refuse:
         raise found
     return (str(found),) if found is not None else ()
@@ -205,6 +208,19 @@ def _who(rows: pd.DataFrame, name: str, parts: Sequence[Part], value: str, numbe
         f"{ways[0]}; {f'where they judged: {ways[1]}; ' if judges else ''}where it numbers repetitions: {ways[-1]}"
     )
     return UsageError(text, lacks=f"{AGAIN}, unless column {name!r} says so", options=ways[:-1])
+
+
+def _numbered(name: str, number: str, parts: Sequence[Part]) -> UsageError:
+    """What to state of a column that numbers the rows of each item, of which there are many."""
+    item = parts[0].read_as.get("item", "item") if parts else "item"
+    own, numbered = own_items(name, f"{{{item}}}"), f"--column {shlex.quote(f'{number}={name}')}"
+    text = (
+        f"column {name!r} numbers the rows of each {item!r}, which count as repetitions by one judge. Where an item is "
+        f"named by both: {own}; where it numbers repetitions: {numbered}"
+    )
+    if number == "trial":
+        return UsageError(text, lacks=f"{AGAIN}, unless column {name!r} numbers them", options=[numbered])
+    return UsageError(text, lacks=f"what {name!r} numbers: items or repetitions", options=[own, numbered])
 
 
 #: Names of columns of two values that say which answer was shown first.

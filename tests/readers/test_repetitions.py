@@ -275,3 +275,24 @@ def test_files_of_one_name_in_a_folder_for_each_model_are_offered_as_models(
     assert raised.value.options[0] == f"--set 'model={{{name}}}'"
     table = read_verdicts(str(tmp_path / "*" / inner), put={"model": f"{{{name}}}"}, refuse_doubtful=True)
     assert set(table.frame["model"]) == {"x", "y"}
+
+
+def test_many_numbers_within_an_item_are_named() -> None:
+    """Of 8 documents with 30 questions each, reliability was that of 8 items judged 30 times, without a word."""
+    rows = [{"doc_id": doc, "question_no": no, "call_id": f"{doc}{no}"} for doc in "pqrs" for no in range(30)]
+    log = pd.DataFrame(rows).assign(judge="j")
+    compared = log.assign(winner=[*"abbab"] * 24)
+    with pytest.raises(UsageError, match="numbers the rows of each 'doc_id'.*named by both: --set 'item=") as raised:
+        read_repeats(compared, refuse_doubtful=True)
+    assert raised.value.options == ("--column trial=question_no",)
+    with pytest.raises(UsageError) as raised:
+        read_verdicts(log.assign(model="m", verdict=[1, 0, 0, 1, 1, 0] * 20), refuse_doubtful=True)
+    assert raised.value.options == (NAMED_BY_BOTH, "--column run=question_no")
+    with pytest.raises(InputError) as refused:
+        read_pairs(compared)
+    assert refused.value.options == (NAMED_BY_BOTH,)
+    # What numbers attempts is no part of an item, and a row's own name is none.
+    for plain in (compared.rename(columns={"question_no": "attempt_no"}), compared.drop(columns="question_no")):
+        trials, _ = read_repeats(plain, refuse_doubtful=True)
+        assert trials is not None
+        assert trials.frame["item"].nunique() == 4
