@@ -15,6 +15,8 @@ from bayesjudge.errors import UsageError
 
 #: Forms in the order in which Shrout and Fleiss introduce them.
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
+#: Mean squares of two or three responses may cancel to a share of rounding errors.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,14 @@ def from_sums(mean: ArrayLike, squares: ArrayLike, columns: ArrayLike) -> MeanSq
 def icc(squares: MeanSquares, form: str = "ICC(2,1)", *, prob: float = 0.95) -> tuple[float, float, float]:
     """One intraclass correlation with its F-interval.
 
-    Shrout & Fleiss 1979, Psychological Bulletin 86; McGraw & Wong 1996, Psychological Methods 1.
+    Shrout & Fleiss 1979, Psychological Bulletin 86; McGraw & Wong 1996, Psychological Methods 1. No correlation of k
+    scores is below ``−1/(k − 1)``, where that of their mean is −∞: a point there is NaN, and a limit is cut off.
+
+    Examples
+    --------
+    >>> squares = from_sums([4.5, 4.5], [0.5, 0.5], [4.5, 4.5])  # 4 and 5, 5 and 4
+    >>> [icc(squares, form)[0] for form in ("ICC(1,1)", "ICC(2,1)", "ICC(1,k)")]
+    [-1.0, nan, nan]
     """
     if form not in FORMS:
         raise UsageError(f"no form {form!r}; there are {', '.join(FORMS)}")
@@ -70,9 +79,14 @@ def icc(squares: MeanSquares, form: str = "ICC(2,1)", *, prob: float = 0.95) -> 
         single = _from_ratio(_over(squares.rows, squares.error), n - 1, (n - 1) * (k - 1), k, prob)
     if form.endswith(",1)"):
         return single
-    # Spearman–Brown carries a single score's correlation, and its limits, to the mean of k.
-    point, lower, upper = (k * value / (1.0 + (k - 1) * value) for value in single)
-    return point, lower, upper
+    point, lower, upper = (_of_mean(value, k) for value in single)
+    return point if np.isfinite(point) else float("nan"), lower, upper
+
+
+def _of_mean(single: float, k: int) -> float:
+    """Spearman–Brown: a single score's correlation carried to the mean of k."""
+    noise = 1.0 + (k - 1) * single
+    return k * single / noise if not noise <= _ROUNDING else -float("inf")
 
 
 def jackknifed(
@@ -104,7 +118,7 @@ def jackknifed(
     point, _, _ = icc(from_sums(mean, squares, columns))
     without = _correlations(parts.sum(axis=1, keepdims=True) - parts, columns)
     size = len(without)
-    if not np.isfinite(without).all() or max(abs(point), np.abs(without).max()) >= 1:
+    if not (np.isfinite(without).all() and max(abs(point), np.abs(without).max()) < 1):
         return float(point), float(point), float(point)
     each = np.arctanh(without)
     error = np.sqrt((size - 1) / size * ((each - each.mean()) ** 2).sum())
@@ -128,7 +142,8 @@ def _from_ratio(ratio: float, df1: float, df2: float, k: int, prob: float) -> tu
     from scipy.stats import f
 
     tail = (1.0 + prob) / 2.0
-    limits = ratio, ratio / f.ppf(tail, df1, df2), ratio * f.ppf(tail, df2, df1)
+    # Whole scores may give an F of 0, which says nothing of how large the true one is.
+    limits = ratio, ratio / f.ppf(tail, df1, df2), ratio * f.ppf(tail, df2, df1) if ratio > 0 else np.nan
     point, lower, upper = (1.0 if np.isinf(value) else (value - 1.0) / (value + k - 1.0) for value in limits)
     return float(point), float(lower), float(upper)
 
@@ -139,23 +154,35 @@ def _agreement(squares: MeanSquares, prob: float) -> tuple[float, float, float]:
 
     n, k = squares.n, squares.k
     rows, columns, error = squares.rows, squares.columns, squares.error
-    point = (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
+    whole, least = rows + (k - 1) * error + k * (columns - error) / n, -1.0 / (k - 1)
+    # Where raters differ less than the residual says, a few responses may leave nothing of the whole, or less.
+    point = (rows - error) / whole if whole > _ROUNDING * (rows + columns + error) else float("nan")
+    if not point >= least - _ROUNDING:
+        return float("nan"), float("nan"), float("nan")
+    point = max(point, least)
     # Equal scores of a response may leave a residual of rounding errors.
     if (columns <= 0 and error <= 0) or point >= 1:
         return point, point, point
+    if rows <= 0 and error <= 0:
+        # All that varies is the raters: of how far, k values say too little to have limits.
+        return point, float("nan"), float("nan")
     a = k * point / (n * (1.0 - point))
     b = 1.0 + k * point * (n - 1) / (n * (1.0 - point))
     df = (a * columns + b * error) ** 2 / ((a * columns) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1)))
     tail = (1.0 + prob) / 2.0
     low, high = f.ppf(tail, n - 1, df), f.ppf(tail, df, n - 1)
     rest = k * columns + (k * n - k - n) * error
-    lower = n * (rows - low * error) / (low * rest + n * rows)
-    upper = n * (high * rows - error) / (rest + n * high * rows)
-    return float(point), float(lower), float(upper)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lower = n * (rows - low * error) / (low * rest + n * rows)
+        upper = n * (high * rows - error) / (rest + n * high * rows)
+    known = lower <= point <= upper
+    return float(point), max(float(lower), least) if known else float("nan"), float(upper) if known else float("nan")
 
 
 def _over(part: float, whole: float) -> float:
-    return part / whole if whole > 0 else float("inf")
+    if whole > 0:
+        return part / whole
+    return float("inf") if part > 0 else float("nan")
 
 
 def variances(squares: MeanSquares) -> dict[str, tuple[float, float]]:

@@ -31,6 +31,8 @@ _UNKNOWN = {"point": np.nan, "lower": -1.0, "upper": 1.0, "note": "undefined: an
 _WIDER, _LEAST_ITEMS = 1.3, 100
 #: Why there is no mean square of trials.
 _NOT_CROSSED = "it needs two trials that at least half of the responses have, and two responses with all of these"
+#: Why mean squares of responses and of what is left have no correlation.
+_ALIKE = "scores of one response differ more than responses do"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,22 +150,24 @@ def _block_rows(block: _Block, prob: float) -> Iterator[dict[str, Any]]:
     fixed = {"unit": block.judge, "judge": block.judge, "group": block.group, "prob": prob}
     note = f"{block.left_out} responses without all trials left out" if block.left_out else ""
     for form, name in _NAMES.items():
+        least = -1.0 if form.endswith(",1)") else -np.inf
         if block.squares is None:
-            point, lower, upper, n = np.nan, -1.0, 1.0, 0
-            note = f"undefined: {_NOT_CROSSED}"
+            point, lower, upper, n = np.nan, np.nan, np.nan, 0
+            undefined = f"undefined: {_NOT_CROSSED}"
         else:
             point, lower, upper = icc(block.squares, form, prob=prob)
             n = block.squares.n
-            note = note if np.isfinite(point) else "no score varies"
+            varies = block.squares.columns + block.squares.within > 0
+            undefined = f"undefined: {_ALIKE}" if varies else "no score varies"
         yield {
             **fixed,
             "estimand": name,
             "method": "anova",
             "point": point,
             "n": n,
-            "note": note,
-            "lower": np.nan_to_num(lower, nan=-1.0),
-            "upper": np.nan_to_num(upper, nan=1.0),
+            "note": note if np.isfinite(point) else undefined,
+            "lower": least if np.isnan(lower) else lower,
+            "upper": 1.0 if np.isnan(upper) else upper,
         }
     if block.jackknife is not None and block.squares is not None:
         point, lower, upper = block.jackknife
