@@ -123,6 +123,8 @@ def _drawn(values: NDArray[np.float64], posterior: xr.Dataset, data: Data) -> An
 _NODES = np.linspace(-6.0, 6.0, 241)
 #: How near 0 and 1 an ICC is on the scale of log odds.
 _TINY = 1e-12
+#: Share of the squares of scores below which what is left of them is rounding errors.
+_ROUNDING = 1e-12
 
 
 def quantities(posterior: xr.Dataset, data: Data, formula: Formula | None = None) -> dict[str, xr.DataArray]:
@@ -315,9 +317,10 @@ def _correlation(sample: Any, data: Data) -> dict[str, Any]:
     squares, products = np.swapaxes(x**2, -1, -2) @ on, np.swapaxes(x, -1, -2) @ x
     number = np.maximum(both, 1)
     spread = squares - sums**2 / number
+    spread = np.where(spread > _ROUNDING * squares, spread, 0)  # of scores that are all equal there is none
     shared = products - sums * np.swapaxes(sums, -1, -2) / number
-    with np.errstate(invalid="ignore"):  # of scores that are all equal there is none
-        found = shared / np.sqrt(np.maximum(spread * np.swapaxes(spread, -1, -2), 0))
+    scale = np.sqrt(spread * np.swapaxes(spread, -1, -2))
+    found = np.divide(shared, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
     names = data.coords["block"]
     return {
         f"{names[a]} & {names[b]}": found[..., a, b]

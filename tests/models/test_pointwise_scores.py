@@ -79,6 +79,18 @@ def test_scores_that_always_repeat_leave_every_statistic_defined() -> None:
     assert all(np.isfinite(value).all() for values in found.values() for value in values.values())
 
 
+def test_equal_scores_of_what_two_judges_scored_have_no_correlation() -> None:
+    """Rounding left some spread of equal scores, which were divided by it, or by 0."""
+    items = [*"pqrstuv"]
+    rows = [("j", item, trial, 5.0 - (item == "v")) for item in items for trial in (0, 1)]
+    rows += [
+        ("k", item, trial, score) for item, score in zip(items, (5, 2, 5, 3, 2.2), strict=False) for trial in (0, 1)
+    ]
+    data = GAUSSIAN.prepare(Scores.from_frame(pd.DataFrame(rows, columns=["judge", "item", "trial", "score"])))
+    (found,) = GAUSSIAN.statistics["correlation of judges"]({"mean": np.asarray(data["mean"])[None]}, data).values()
+    assert np.isnan(found).all()
+
+
 def test_moments_have_the_density_of_the_scores() -> None:
     """Means and squares are sufficient: the density differs from that of the scores by a constant alone."""
     y = np.random.default_rng(0).normal(5, 2, size=(6, 3))
