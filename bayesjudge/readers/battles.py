@@ -40,7 +40,7 @@ from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_gaps import BOTH, require_no_ranks
 from bayesjudge.tables.battle_rows import NAMES
 from bayesjudge.tables.columns import label_source, require_unique
-from bayesjudge.tables.words import ORDERS, code_numbers
+from bayesjudge.tables.words import ORDERS, code_numbers, is_place
 
 #: Share of more than so many names of answerers that are on one item alone, from which they are no models, where
 #: there are so many items: a few models on a prompt each are a log.
@@ -128,6 +128,7 @@ def read_battles(
         better = better or codes_to_state(frame, found, theirs=_winner(parts[0]))
         beside = models_of_files(parts, frame) if not any(one.rows for one in found) else None
         raise better or beside or _offered(parts[0], found) or parts[0].explained(InputError(found)) from error
+    _require_no_places(battles.frame, parts[0])
     if "item" in frame:
         _require_models(battles.frame, parts[0])
     warnings += _of_probabilities(frame)
@@ -189,6 +190,19 @@ def _of_two_numbers(column: Any) -> bool:
     cells = column.dropna() if isinstance(column, pd.Series) else ()
     numbers = ([isinstance(one, int | float) for one in listing(cell)] for cell in cells)
     return len(cells) > 0 and all(one == [True, True] for one in numbers)
+
+
+def _require_no_places(frame: pd.DataFrame, part: Part) -> None:
+    """Places of answers, as JudgeBench names both of one model's, have no strength of their own."""
+    names = sorted({str(name) for side in ("model_a", "model_b") for name in frame[side].unique()})
+    if names and all(map(is_place, names)):
+        said = " and ".join(map(repr, names))
+        raise UsageError(
+            f"{said} in {part.name} are places of answers, not the models that gave them, so that an Elo would be of "
+            "the places; reliability and audit take such a log. Where the models are known, name their columns: "
+            "--column model_a=COLUMN --column model_b=COLUMN",
+            lacks=f"names of models: {said} are places of answers",
+        )
 
 
 def _require_models(frame: pd.DataFrame, part: Part) -> None:

@@ -96,6 +96,17 @@ def is_nothing(text: str) -> bool:
     return text.strip().casefold() in NOTHING
 
 
+def is_place(name: str) -> bool:
+    """Whether the name of a model is an answer's place in its pair, whoever gave the answer.
+
+    Examples
+    --------
+    >>> is_place("answer A"), is_place("response_2"), is_place("a"), is_place("answerer-b")
+    (True, True, False, False)
+    """
+    return re.fullmatch(r"(answer|response|output|assistant|completion)[ _]?[ab12]", name.casefold()) is not None
+
+
 def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Code a column of numbers.
 

@@ -16,6 +16,7 @@ from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles
 from bayesjudge.readers.formats.soft_elo import read_scores_cell
+from bayesjudge.readers.inspection import inspect_source
 from bayesjudge.report.lead import READ
 
 MODELS = {"model_a": ["x", "y"], "model_b": ["y", "z"]}
@@ -349,3 +350,14 @@ def test_ids_of_answers_are_no_models() -> None:
 )
 def test_models_on_few_items_are_models(log: pd.DataFrame) -> None:
     assert len(read_battles(log)) == len(log)
+
+
+def test_places_of_answers_are_no_models(tmp_path: Path) -> None:
+    """JudgeBench's two answers are one model's: an Elo called answer A the best of two models."""
+    log = pd.DataFrame({"item": [1, 2, 3], "model_a": "answer A", "model_b": "Answer B", "winner": [*"aba"]})
+    with pytest.raises(UsageError, match=r"'Answer B' and 'answer A' in .* are places of answers, not the models"):
+        read_battles(log)
+    log.to_csv(tmp_path / "log.csv", index=False)
+    lacks = inspect_source(tmp_path / "log.csv").questions["elo"].lacks
+    assert lacks == ["names of models: 'Answer B' and 'answer A' are places of answers"]
+    assert read_battles(log.replace("answer A", "x")).frame["model_a"].tolist() == ["x", "x", "x"]

@@ -254,6 +254,8 @@ def test_battles_of_one_question_stay_together() -> None:
     trust = pd.DataFrame({"trust": fast_audit(pairs, model).scores})
     (clusters,) = count_battles(read_battles(battle_table(pairs, trust, guard, model))).clusters
     assert (clusters.column, clusters.count()) == ("prompt", question.nunique())
+    places = replace(pairs, frame=pairs.frame.assign(model_a="answer A", model_b="answer B"))
+    assert not len(battle_table(places, trust, guard, model))
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from bayesjudge.options import AuditOptions
 from bayesjudge.studies.audit.guard import Guard, fast_audit, flippable
 from bayesjudge.studies.common.methods import believing
 from bayesjudge.tables import Pairs
+from bayesjudge.tables.words import is_place
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -94,7 +95,7 @@ def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard, model: Verdict
         of the verified pairs, and P(people prefer a) of all, for verified pairs by a model fitted without them:
         `elo` learns from these how far the probabilities can be trusted, uses the others at that temperature, and takes
         battles on one question together. Pairs that the judge or people call a tie are last, ½ being a judge's tie.
-        No rows where no models are named.
+        No rows where no models are named, or places of answers are.
     """
     agree = guard.trust[:, 0].copy()
     if not pairs.verified.all():
@@ -102,7 +103,9 @@ def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard, model: Verdict
     table = pd.concat([_battles(pairs, agree), *_undecided(pairs, model)], ignore_index=True)
     # Verdicts of one pair say the same of it.
     table = table[~table["item"].duplicated()]
-    return table[table["model_a"].notna() & table["model_b"].notna()].reset_index(drop=True)
+    table = table[table["model_a"].notna() & table["model_b"].notna()]
+    places = all(is_place(str(name)) for side in ("model_a", "model_b") for name in table[side].unique())
+    return table[:0] if places else table.reset_index(drop=True)
 
 
 def _battles(pairs: Pairs, agree: NDArray[np.float64]) -> pd.DataFrame:
