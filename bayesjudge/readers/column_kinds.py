@@ -66,7 +66,7 @@ _NAMES = re.compile(r"(.*_)?(ids?|uuid)|(item|model|judge)_original_")
 _MEASURES = re.compile(
     r"(n|num|number|would)_.*|(.*_)?(tokens?|cached?|latency|costs?|runtime|duration)(_.*)?|(.*_)?(counts?|len|length|"
     r"words|chars|usd|price|ms|secs?|seconds|times?|timestamp|date|year|ids?|uuid|idx|index|seed|used|applied|"
-    r"order(ing)?|position|slot|swap(ped)?|flip(ped)?|reversed?)_?"
+    r"order(ing)?|position|slot|swap(ped)?|flip(ped)?|reversed?)_?|(.*_)?pars(e|ed|ing)(_(ok|error|fail(ed|ure)|success))?"
 )
 
 
@@ -291,6 +291,8 @@ def is_measure(name: str) -> bool:
     --------
     >>> is_measure("Latency (ms)"), is_measure("cache_hit"), is_measure("is_swapped"), is_measure("quality")
     (True, True, True, False)
+    >>> is_measure("parse_ok"), is_measure("is_parsed"), is_measure("parsed_verdict")
+    (True, True, False)
     """
     return _MEASURES.fullmatch(folded(name)) is not None
 

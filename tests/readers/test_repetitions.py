@@ -296,3 +296,9 @@ def test_many_numbers_within_an_item_are_named() -> None:
         trials, _ = read_repeats(plain, refuse_doubtful=True)
         assert trials is not None
         assert trials.frame["item"].nunique() == 4
+
+
+def test_whether_a_reply_was_parsed_is_no_verdict(tmp_path: Path) -> None:
+    log = pd.DataFrame({"pair_id": [1, 2, 3], "model": "m", "item": [1, 2, 3], "parse_ok": [True, False, True]})
+    log.to_csv(path := tmp_path / "log.csv", index=False)
+    assert inspect_source(path).questions["accuracy"].commands == []
