@@ -225,6 +225,7 @@ _NUMBERED, _NUMBERS = ("question", "item", "prompt", "case", "query"), ("nr", "n
 #: Names that count where a table has no other for it, and does not use them for something else.
 _LAST_OF: Mapping[str, Sequence[str]] = {
     "item": [
+        "instruction_id",
         "response_id",
         "text_id",
         "data_id",

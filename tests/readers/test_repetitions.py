@@ -302,3 +302,13 @@ def test_whether_a_reply_was_parsed_is_no_verdict(tmp_path: Path) -> None:
     log = pd.DataFrame({"pair_id": [1, 2, 3], "model": "m", "item": [1, 2, 3], "parse_ok": [True, False, True]})
     log.to_csv(path := tmp_path / "log.csv", index=False)
     assert inspect_source(path).questions["accuracy"].commands == []
+
+
+def test_an_instruction_is_an_item_where_nothing_else_is() -> None:
+    log = pd.DataFrame({"instruction_id": [1, 1, 2, 2], "judge": "j", "call": [0, 1] * 2, "score": [4, 5, 3, 3]})
+    _, scores = read_repeats(log)
+    assert scores is not None
+    assert scores.frame["item"].tolist() == ["1", "1", "2", "2"]
+    _, scores = read_repeats(log.assign(question_id=[*"abcd"]))
+    assert scores is not None
+    assert scores.frame["item"].tolist() == [*"abcd"]
