@@ -310,7 +310,8 @@ def choices_offered(frame: pd.DataFrame) -> list[str]:
     ["--set 'outcome={choice_first:refusal=}'"]
     """
     found: dict[str, list[str]] = {}
-    for name in (name for name in map(str, frame.columns) if is_of_two(name) and not is_of_people(name)):
+    named = [name for name in map(str, frame.columns) if is_of_two(name) or folded(name).endswith("verdict")]
+    for name in (name for name in named if not is_of_people(name)):
         if isinstance(frame[name], pd.Series) and not means_known(name):
             codes, numbers = code_outcome(frame[name]), code_numbers(frame[name])[1]
             others = as_words(frame[name][codes == UNKNOWN])

@@ -152,7 +152,7 @@ TRIAL_ALIASES: Aliases = {
         ["winner", "judge_verdict", "verdict", "judge_prefers", "preference", "preferred", "choice"],
         ["judgment", "judgement", "result"],
     ),
-    "order": (["presentation_order", "position", "response_order"], []),
+    "order": (["presentation_order", "position", "response_order", "prompt_order"], []),
 }
 
 #: The same for repeated scores of single responses.
@@ -183,7 +183,7 @@ BATTLE_ALIASES: Aliases = {
     "score_b": (["judge_score_b", "score_model_b", "rating_b", "score_2"], []),
     "score_gap": (["score_difference", "score_diff", "gap", "margin"], []),
     "prob_a": (["p_a", "prob_model_a", "win_prob_a", "probability_a"], []),
-    "order": (["presentation_order", "presentation"], []),
+    "order": (["presentation_order", "presentation", "prompt_order"], []),
     "run": VERDICT_ALIASES["run"],
     "voter": (_VOTERS, []),
     "length_a": (["len_a", "tokens_a", "n_tokens_a"], []),
@@ -214,7 +214,7 @@ PAIR_ALIASES: Aliases = {
     "question": (["question_id", "prompt_id"], []),
     "category": (["question_type", "task_category", "subset", "domain"], ["task", "subject"]),
     "voter": (_VOTERS, []),
-    "order": (["presentation_order", "position", "response_order"], []),
+    "order": (["presentation_order", "position", "response_order", "prompt_order"], []),
     "flip": (["order_flip", "flipped"], []),
     "length_a": (["len_a"], []),
     "length_b": (["len_b"], []),

@@ -23,7 +23,7 @@ OUTCOME = (
     "a, b or tie (also model_a, response b, [[A]], A>B, draw; as numbers 1, 0 and 0.5; first and second, of places, by "
     "--wide shown:order=COLUMN), or empty for missing"
 )
-ORDER = "ab (response a was shown first) or ba (b first), or empty for not recorded"
+ORDER = "ab (response a was shown first, also original) or ba (b first, also swapped), or empty for not recorded"
 NUMBER = "a finite number, or empty for missing"
 
 _OUTCOME_WORDS = {
@@ -56,7 +56,10 @@ UNDECIDED = frozenset(word for word, code in _OUTCOME_WORDS.items() if code == M
 UNDECIDED |= {*_DOUBTS.split(", ")}
 #: Numbers that represent a missing value where 0 and 1, or words, are the others.
 SENTINELS = frozenset({-1.0, -9.0, -99.0, -999.0, 99.0, 999.0})
-_ORDER_WORDS = {"ab": 0, "a,b": 0, "a-b": 0, "a_b": 0, "ba": 1, "b,a": 1, "b-a": 1, "b_a": 1}
+_ORDER_WORDS = {
+    **dict.fromkeys(("ab", "a,b", "a-b", "a_b", "original", "normal", "forward", "unswapped"), 0),
+    **dict.fromkeys(("ba", "b,a", "b-a", "b_a", "swapped", "swap", "reversed", "reverse", "flipped", "backward"), 1),
+}
 
 
 def code_outcome(values: pd.Series[Any]) -> NDArray[np.int8]:
@@ -79,8 +82,8 @@ def code_order(values: pd.Series[Any]) -> NDArray[np.int8]:
 
     Examples
     --------
-    >>> code_order(pd.Series(["ab", "BA", "none", "left"])).tolist()
-    [0, 1, -1, -2]
+    >>> code_order(pd.Series(["ab", "BA", "Original", "swapped", "none", "left"])).tolist()
+    [0, 1, 0, 1, -1, -2]
     """
     return _code(values, _ORDER_WORDS, {})
 

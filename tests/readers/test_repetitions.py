@@ -312,3 +312,15 @@ def test_an_instruction_is_an_item_where_nothing_else_is() -> None:
     _, scores = read_repeats(log.assign(question_id=[*"abcd"]))
     assert scores is not None
     assert scores.frame["item"].tolist() == [*"abcd"]
+
+
+def test_verdicts_under_a_longer_name_and_orders_in_words_are_offered(tmp_path: Path) -> None:
+    """Each pair twice, as ``original`` and ``reversed``: the column of orders was offered as the number of a trial."""
+    log = pd.DataFrame({"item_id": [1, 1, 2, 2], "judge_id": "j", "prompt_order": ["original", "reversed"] * 2})
+    log.assign(parsed_verdict=[*"AABA"], parse_ok=True).to_csv(path := tmp_path / "log.csv", index=False)
+    found = inspect_source(path).questions
+    assert found["reliability"].commands == [f"bayesjudge reliability {path} --column outcome=parsed_verdict"]
+    assert not any("parse_ok" in command for command in found["accuracy"].commands)
+    trials, _ = read_repeats(path, columns={"outcome": "parsed_verdict"})
+    assert trials is not None
+    assert trials.frame["order"].tolist() == ["ab", "ba", "ab", "ba"]
