@@ -165,9 +165,12 @@ def _needed(answer: Comparison) -> Section | None:
     )
     figure = figure_of(reliability_curves(curves), caption, "Reliability curves rise with the number of trials.")
     whole = tiers[tiers["stratum"] == "all"].drop(columns=["stratum"])
+    smallest = answer.checks["minimum"]
+    # A share, which the format of numbers of trials would round to 1.
+    smallest = smallest.assign(target=[f"{100 * target:g} %" for target in smallest["target"]])
     tables = [
         Table(caption=f"The tiers of 10, 20 and 50 trials of {PAPER}, checked", frame=without_constants(whole)),
-        Table(caption="Smallest number of trials", frame=answer.checks["minimum"], number_format=".0f", folded=True),
+        Table(caption="Smallest number of trials", frame=smallest, number_format=".0f", folded=True),
     ]
     return Section(title="How many trials", figures=[figure], tables=tables)
 
