@@ -52,6 +52,7 @@ from bayesjudge.readers.single import (
     require_no_tasks,
     words_offered,
 )
+from bayesjudge.readers.values import with_paths
 from bayesjudge.readers.wide import Wide, looks_wide, may_be_labels, says_yes_and_no
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.coding import UNKNOWN, code_binary
@@ -288,7 +289,10 @@ def _read_labels(
     labels: Any, columns: Mapping[str, str] | None, reading: Reading, models: Collection[str]
 ) -> tuple[Items, dict[str, pd.Series[Any]]]:
     """A labels table under our names, and its columns of labels as they came."""
-    parts, chosen = _of_the_same_rows([_as_marks(part) for part in read_parts(labels)], columns or {}, reading)
+    paths = [*(columns or {}).values(), *filter(None, [reading.label_criterion[0]])]
+    read = [_as_marks(part) for part in read_parts(labels)]
+    read = [part if part.tool else replace(part, frame=with_paths(part.frame, paths)) for part in read]
+    parts, chosen = _of_the_same_rows(read, columns or {}, reading)
     # One file's chosen rows keep their places in it, for messages.
     several = len(parts) > 1 or parts[0].frame.index.name != ROW
     frame = pd.concat([part.frame for part in parts]).reset_index(drop=True) if several else parts[0].frame

@@ -145,3 +145,16 @@ def test_columns_of_models_are_no_labels_next_to_a_column_of_them() -> None:
     log = pd.DataFrame({"item": [1, 2] * 2, "model": list("xxyy"), "verdict": 1})
     gold = pd.DataFrame({"item": [1, 2], "x": [1, 1], "human_label": [0, 1]})
     assert read_verdicts(log, labels=gold).frame["label"].tolist() == [0, 1, 0, 1]
+
+
+def test_a_label_inside_an_object_of_the_second_file_is_named_by_its_path() -> None:
+    log = pd.DataFrame({"item": [1, 2], "model": "m", "scores": [{"right": 5}, {"right": 1}]})
+    said = [{"right": 2, "polite": 5}, {"right": 4, "polite": 5}]
+    gold = pd.DataFrame({"row": [{"id": 1}, {"id": 2}], "model": "m", "said": said, "human_score": [4.0, 4.5]})
+    columns = {"verdict": "scores.right", "item": "row.id"}
+    named = log.rename(columns={"item": "row.id"})
+    table = read_verdicts(named, labels=gold, columns=columns, threshold=">=4", label="said.right>=3")
+    assert table.frame[["verdict", "label"]].to_numpy().tolist() == [[1, 0], [0, 1]]
+    people = read_verdicts(named, labels=gold, columns=columns, threshold=">=4", label="said.*>=5")
+    assert people.annotations is not None
+    assert people.annotations["label"].tolist() == [0, 0, 1, 1]
