@@ -89,7 +89,7 @@ def enclosed_rows(name: str, record: Record) -> tuple[Sequence[Record], str] | N
     if not values:
         return None
     found = _by_column(table, values) or _by_key(table, values) or _by_two_keys(table, values) or _split(table)
-    found = found or (_under_keys(table) if _alike(values, _LARGELY) else None)
+    found = found or _by_item(table, values) or (_under_keys(table) if _alike(values, _LARGELY) else None)
     return found and ([{**around, **row} for row in found[0]], found[1])
 
 
@@ -184,6 +184,22 @@ def _by_two_keys(record: Record, values: Sequence[Any]) -> tuple[Sequence[Record
     outer, under = ("model", "item") if len(record) < max(map(len, values)) else ("item", "model")
     rows = [{outer: key, under: other, **one} for key, value in record.items() for other, one in value.items()]
     return rows, f"the objects under two keys, of {outer}s and of {under}s ({len(rows)})"
+
+
+def _by_item(record: Record, values: Sequence[Any]) -> tuple[Sequence[Record], str] | None:
+    """A column each, of objects under whose keys, the items, is what one judge or person said; some may lack items.
+
+    Items are many, and what is said of them is of one kind; columns of a row are few, or texts and numbers.
+    """
+    if len(values) < 2 or not all(isinstance(value, dict) for value in values):
+        return None
+    items = dict.fromkeys(chain(*values))
+    cells = [cell for value in values for cell in value.values() if cell is not None]
+    alike = any(all(isinstance(cell, kind) for cell in cells) for kind in (str, int | float))
+    if not alike or len(items) <= max(_MOST_KEYS, len(values)):
+        return None
+    rows = [{"item": key, **{who: said.get(key) for who, said in record.items()}} for key in items]
+    return rows, f"the keys of {len(values)} objects, each a column ({len(rows)})"
 
 
 def _split(record: Record) -> tuple[Sequence[Record], str] | None:

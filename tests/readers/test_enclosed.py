@@ -175,6 +175,32 @@ def test_answers_in_a_list_of_each_question_and_under_two_keys_are_rows(tmp_path
     assert read(tmp_path, own)["verdict"].tolist() == [1]
 
 
+def test_what_judges_and_people_said_under_the_keys_of_items_is_a_column_each(tmp_path: Path) -> None:
+    """Of 2,552 real items each was a column, which `inspect` took 37 s to refuse."""
+    items = [f"q{k}" for k in range(30)]
+    said = {"gpt": dict.fromkeys(items, 1), "lynx": dict.fromkeys(items, 0)}
+    path, people = tmp_path / "log.json", tmp_path / "people.json"
+    path.write_text(json.dumps(said))
+    people.write_text(json.dumps({"ann": {"q2": 1}, "bob": dict.fromkeys(items[:25], 1) | {"q3": None}}))
+    table = read_verdicts(path, wide="verdict:judge", labels=people, label="ann,bob")
+    assert table.frame.groupby("judge")["verdict"].agg(["size", "mean"]).to_numpy().tolist() == [[30, 1], [30, 0]]
+    assert table.frame["label"].notna().groupby(table.frame["judge"]).sum().tolist() == [24, 24]
+    assert "rows are the keys of 2 objects, each a column (30)" in table.warnings
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {f"q{k}": {"gpt": 1, "lynx": 0} for k in range(30)},  # rows under their keys, of few columns
+        {name: {f"column{k}": k if k % 2 else "text" for k in range(30)} for name in ("q1", "q2")},
+    ],
+)
+def test_objects_of_few_columns_or_of_texts_and_numbers_are_rows(record: dict[str, Any]) -> None:
+    found = enclosed_rows("log.json", record)
+    assert found is not None
+    assert [row["item"] for row in found[0]] == list(record)
+
+
 def test_rows_of_lists_are_named_by_their_record(tmp_path: Path) -> None:
     lists = [
         {"question": f"q{k}", "answers": [{"model": "otter", "verdict": word}]} for k, word in enumerate(("yes", "hm"))
