@@ -83,7 +83,8 @@ def refusal(answer: Comparison) -> str:
     """Why no Bayesian figure is among the answer; empty where one is."""
     if answer.gate.passed:
         return ""
-    reasons = [_METHOD.sub("", _REMEDY.sub("", reason)) for reason in answer.gate.reasons]
+    # Several judges may have one reason.
+    reasons = list(dict.fromkeys(_METHOD.sub("", _REMEDY.sub("", reason)) for reason in answer.gate.reasons))
     more = f" and {len(reasons) - 2} more" if len(reasons) > 2 else ""
     return f"A gate failed, so no Bayesian figure may be used: {'; '.join(reasons[:2])}{more}."
 

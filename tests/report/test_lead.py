@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bayesjudge.estimates import Estimates
-from bayesjudge.report.lead import oriented
+from bayesjudge.estimates.mixing import Gate
+from bayesjudge.report.lead import oriented, refusal
 from bayesjudge.text import chance
 
 MODELS = ["a − b", "b", "a", "c"]
@@ -55,3 +58,10 @@ def test_no_probability_is_written_as_certain(p: float, draws: float) -> None:
         assert (bound if p < 0.5 else 1 - bound) >= min(3 / draws, 1) - 1e-9
     else:
         assert float(shown) == pytest.approx(p, abs=0.0005)
+
+
+def test_a_reason_of_several_judges_is_given_once() -> None:
+    """Six real judges' gate said: labels look chosen; labels look chosen and 1 more."""
+    gate = Gate(passed=False, reasons=tuple(f"bayes:x, judge {k}: labels look chosen" for k in "abc"), figures={})
+    answer: Any = SimpleNamespace(gate=gate)
+    assert refusal(answer).endswith("may be used: labels look chosen.")

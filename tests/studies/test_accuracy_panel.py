@@ -22,6 +22,7 @@ from bayesjudge.plots import error_correlation_matrix
 from bayesjudge.report import json_schema
 from bayesjudge.report.accuracy.headline import PANEL, headline
 from bayesjudge.report.comparison import Comparison
+from bayesjudge.studies.accuracy.guidance import warnings_of
 from bayesjudge.studies.accuracy.study import _votes
 from bayesjudge.tables import Verdicts
 
@@ -79,6 +80,18 @@ def test_of_one_model_no_judge_puts_it_first_and_a_message_comes_once(log: pd.Da
     assert PANEL in set(answer.estimates.frame["judge"])
     assert answer.warnings.count("of the table") == 1
     assert "first" not in " ".join(headline(answer))
+
+
+def test_a_warning_of_some_judges_names_them_in_one_line() -> None:
+    """Of five real judges on ten models, the same three lines stood once for each of four of them."""
+    frame = simulate_verdicts(seed=5, judges=("x", "y", "z"), youden=0.6, labelled=12, unlabelled=20).verdicts.frame
+    missing = (frame["judge"] == "z") & (frame["item"] == frame.loc[frame["label"].notna(), "item"].iloc[0])
+    counts = count_verdicts(Verdicts.from_frame(frame[~missing]))
+    nothing = bj.Estimates.from_rows([])
+    tested = {"selection": pd.DataFrame(columns=["judge"])}
+    said = warnings_of(counts, nothing, nothing, tested, counts.judges, panel=True)
+    few = [text for text in said if "fewer than 30" in text]
+    assert [text.split(":")[0] for text in few] == ["judges x, y", "judge z"]
 
 
 @pytest.mark.slow

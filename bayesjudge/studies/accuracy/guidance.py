@@ -76,7 +76,8 @@ def warnings_of(
             said.setdefault(text, []).append(judge)
     # Labels that all judges share are warned of once.
     found += [text for text, whose in said.items() if len(whose) == len(judges)]
-    found += [f"judge {judge}: {text}" for text, whose in said.items() if len(whose) < len(judges) for judge in whose]
+    some = {text: whose for text, whose in said.items() if len(whose) < len(judges)}
+    found += [f"judge{'s' * (len(whose) > 1)} {', '.join(whose)}: {text}" for text, whose in some.items()]
     complete = bool((counts.answers.label >= 0).all())
     found += _columns(checks["columns"], len(counts.models), complete=complete) if "columns" in checks else []
     return found + check_warnings(checks)
