@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -239,6 +240,10 @@ class _Log:
                     for option in error.options
                     if option == error.options[0] or self._leads(question, columns, choices, option)
                 ]
+            elif commands and re.match(r"--wide '?\w+:model", error.options[0]):
+                # Columns may as well be judges', and the same cells have the same thresholds.
+                ways = [f"{command} {option}{commands[0].removeprefix(tried)}" for option in error.options]
+                commands = [*ways, *commands[1:]]
             lacks = lacks if commands else answer.lacks
         return QuestionAnswer(
             possible=False, readable=False, why=why, lacks=list(dict.fromkeys(filter(None, lacks))), commands=commands

@@ -297,6 +297,25 @@ def is_measure(name: str) -> bool:
     return _MEASURES.fullmatch(folded(name)) is not None
 
 
+#: How many values a scale of grades has at most: 0 to 10.
+_MOST_GRADES = 11
+
+
+def are_grades(frame: pd.DataFrame, names: Iterable[str]) -> bool:
+    """Whether columns hold the same few whole numbers, as grades of several judges do.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"gpt": [1, 4, 5], "lynx": ["1", "5", None], "length": [31, 7, 5]})
+    >>> are_grades(frame, ["gpt", "lynx"]), are_grades(frame, ["gpt", "length"])
+    (True, False)
+    """
+    levels = [{*code_numbers(frame[name])[1].tolist()} for name in names]
+    every = set[float]().union(*levels)
+    near = max(every) - min(every) < _MOST_GRADES and all(level % 1 == 0 for level in every)
+    return near and all(len(one) * 2 >= len(every) for one in levels)
+
+
 #: Share of rows that may have other words than a, b and tie in a column of choices.
 _MOST_OTHERS = 0.2
 

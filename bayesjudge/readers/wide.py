@@ -14,6 +14,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_kinds import (
+    are_grades,
     is_label,
     is_measure,
     is_no_vote,
@@ -292,16 +293,19 @@ def looks_wide(
         return _labels_alone(name, people, rest) if people and "verdict" in lacking else None
     words = bool(worded) or _holds(frame[found[0]], "verdict")
     # Numbers may be anything: lengths, or figures of a paper where there are no items and models.
-    if not (
-        words or (_like(frame, found[0], people or labels) if len(found) == 1 else not lacking & {"item", "model"})
-    ):
+    alone = len(found) == 1
+    if not words and alone and not _like(frame, found[0], people or labels):
         return None
-    if worded or len(found) == 1 or means_any(columns, ["judge", *VERDICT_ALIASES["judge"][0]]):
+    if not (words or alone) and ("item" in lacking or ("model" in lacking and not are_grades(frame, found))):
+        return None
+    if len(found) == 1 or means_any(columns, ["judge", *VERDICT_ALIASES["judge"][0]]):
         # A judge with several columns has criteria, or turns of one conversation: one of them is the verdict.
         options = [f"--column {shlex.quote(f'verdict={one}')}" for one in found[:MOST_NAMED]]
         fix = f"Say which is the verdict: {'; '.join(options)}."
     else:
-        options, fix = _shapes(found, "verdict" if words else "score", models="model" not in lacking)
+        # Columns of words are not found by what they hold.
+        listed = bool(worded) or not words
+        options, fix = _shapes(found, "verdict" if words else "score", listed=listed, models="model" not in lacking)
     # Once that is said, a row of a table without models is an item.
     rest = [problem for problem in rest if problem.column != "item" or "model" not in lacking]
     if people:
@@ -338,14 +342,13 @@ def _like(frame: pd.DataFrame, name: str, graded: Sequence[str]) -> bool:
     return len(grades) > 2 and bool((numbers.min() >= grades.min() - 1) and (numbers.max() <= grades.max() + 1))
 
 
-def _shapes(found: Sequence[str], cells: str, *, models: bool) -> tuple[list[str], str]:
+def _shapes(found: Sequence[str], cells: str, *, listed: bool, models: bool) -> tuple[list[str], str]:
     """What several columns may be, as options and as a sentence; models only where no column has their names."""
     # Some of several numbers may be no scores: the option lists them, to be shortened.
-    listed = cells == "score" and len(found) <= MOST_NAMED and "," not in "".join(found)
-    those = f"={','.join(found)}" if listed else ""
+    those = f"={','.join(found)}" if listed and len(found) <= MOST_NAMED and "," not in "".join(found) else ""
     names = ("judge", "run") if models else ("model", "judge", "run")
     ways = ", ".join(f"--wide {cells}:{one} (one {one}'s)" for one in names)
-    fix = f"Say what each column is: {ways}{f'; those of scores alone by {cells}:{names[0]}=A,B' if those else ''}."
+    fix = f"Say what each column is: {ways}{f'; those of {cells}s alone by {cells}:{names[0]}=A,B' if those else ''}."
     return [f"--wide {shlex.quote(f'{cells}:{one}{those}')}" for one in names], fix
 
 

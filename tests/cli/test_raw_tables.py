@@ -147,3 +147,21 @@ def test_a_message_lists_forty_columns_at_most(tmp_path: Path) -> None:
         said = run("accuracy", str(path), option).stderr
         assert "no column 'nope'" in said
         assert "'c38' and 21 more" in said
+
+
+@pytest.mark.parametrize(
+    ("cells", "option", "meaning"),
+    [([3, 5, 4, 1, 2], "score", "--threshold '>="), (["Yes", "No", "Partly"], "verdict", "--verdict verdict=Yes")],
+)
+def test_columns_of_several_judges_are_offered_whatever_their_cells(
+    cells: list[Any], option: str, meaning: str, tmp_path: Path
+) -> None:
+    """Of grades of six real judges no command was offered; of their words, one judge's alone."""
+    path = tmp_path / "log.csv"
+    rows = [f"q{k},{cells[k % len(cells)]},{cells[k % (len(cells) - 1)]}" for k in range(30)]
+    path.write_text("item,gpt-4,lynx\n" + "\n".join(rows), encoding="utf-8")
+    _, said = typed("accuracy", path)
+    for names in ("model", "judge", "run"):
+        assert f"bayesjudge accuracy {path} --wide {option}:{names}=gpt-4,lynx {meaning}" in said
+    _, *words = first_command(said)
+    assert typed("inspect", *words)[0] == 0
