@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bayesjudge.baselines import EVEN_METHODS, accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.methods import ANALYTIC
+from bayesjudge.baselines.common import intervals
 from bayesjudge.datasets import simulate_counts
 from bayesjudge.errors import UsageError
 
@@ -171,8 +172,9 @@ def test_repeated_runs_are_one_item(item_counts):
             assert found == pytest.approx(wanted, abs=1e-7, nan_ok=True)
 
 
-def test_clusters_of_copies_count_once(item_counts):
+def test_clusters_of_copies_count_once(item_counts, monkeypatch):
     """Every item copied three times within its cluster: G/(G − 1) in place of n − 1, G being the items."""
+    monkeypatch.setattr(intervals, "t_quantile", lambda prob, _: intervals.normal_quantile(prob))
     label, v = sampled(8)
     copied = item_counts(np.repeat(label, 3, 0), np.repeat(v, 3, 0), cluster=np.repeat(np.arange(120), 3))
     one = rows_by_key(accuracy_baselines(item_counts(label, v), "judge", bootstrap=0))
@@ -187,6 +189,25 @@ def test_clusters_of_copies_count_once(item_counts):
             # in λ; 1.035 leaves both and the classes' own factors (about 15/14) room.
             width = (ends[1] - ends[0]) / (same["upper"] - same["lower"])
             assert 0.999 <= width <= 1.06
+
+
+def test_intervals_of_clusters_are_students(item_counts, monkeypatch):
+    """With G clusters of labels t has G − 1 degrees of freedom: with six, normal intervals held .87 to .89 of 400."""
+    label, v = sampled(8)  # 30 of 120 items have labels, five to a cluster
+    counts = item_counts(label, v, cluster=np.arange(120) // 5)
+    students = intervals.t_quantile(0.95, 5)
+
+    def lengths():
+        found = accuracy_baselines(counts, "judge", methods=["ppi++", "eif[logit]"], bootstrap=0).frame
+        rates = judge_quality(counts, "judge", bootstrap=0).frame
+        wald = [found[found["method"] == "ppi++"], rates[rates["method"] == "wald"]]
+        eif = found[found["method"].eq("eif[logit]") & found["estimand"].eq("accuracy")]
+        logits = np.log(eif["upper"] / (1 - eif["upper"])) - np.log(eif["lower"] / (1 - eif["lower"]))
+        return np.concatenate([*(rows["upper"] - rows["lower"] for rows in wald), logits])
+
+    wide = lengths()
+    monkeypatch.setattr(intervals, "t_quantile", lambda prob, _: intervals.normal_quantile(prob))
+    np.testing.assert_allclose(wide / lengths(), students / intervals.normal_quantile(0.95))
 
 
 def test_labels_from_one_cluster_have_no_standard_error(item_counts):

@@ -82,8 +82,8 @@ def accuracy_baselines(
     -----
     Labelled items are taken for a random choice of the items, these for a random sample of the
     superpopulation. Where the table states with which probability each label was drawn, the methods are
-    `WEIGHTED_METHODS`. With clusters, closed-form variances are cluster-robust and the bootstrap draws whole
-    clusters.
+    `WEIGHTED_METHODS`. With clusters, closed-form variances are cluster-robust, their intervals Student's with one
+    degree of freedom less than clusters with a label, and the bootstrap draws whole clusters.
 
     Examples
     --------
@@ -144,7 +144,10 @@ def analytic(
     # Paired differences are of unclipped estimates (clipping one side would bias them); MOVER combines
     # limits that stay in [0, 1], so its points must too.
     point = found.point if method.paired or not method.bounded else np.clip(found.point, 0.0, 1.0)
-    z = intervals.normal_quantile(prob)
+    items = method.estimator.items(evidence)
+    labels = items * (evidence.labelled > 0)
+    # Labels are in fewer clusters than verdicts; where a method takes none, its verdicts count.
+    z = intervals.quantiles(evidence, np.where(labels.any(axis=0), labels, items), prob)
     limits = method.limits(evidence, replace(found, point=point), z)
     single, paired = _contexts(method.estimator, evidence, found, bounded=method.bounded)
     lower, upper = (np.where(found.exact, point, limit) for limit in limits)
@@ -152,7 +155,7 @@ def analytic(
     first, second = pairs(len(point))
     delta, cov = point[first] - point[second], found.covariance
     if method.paired:
-        between = intervals.wald(delta, difference_variance(cov, first, second), z)
+        between = intervals.wald(delta, difference_variance(cov, first, second), np.maximum(z[first], z[second]))
     else:
         one, other = ((point[each], accuracy.lower[each], accuracy.upper[each]) for each in (first, second))
         between = intervals.mover(one, other, correlation(cov, first, second))

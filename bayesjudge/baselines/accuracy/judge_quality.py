@@ -77,7 +77,7 @@ def judge_quality(
     paired: list[dict[str, Any]] = []
     for number, (group, evidence) in enumerate(slices(counts, judge, prob=prob, bootstrap=bootstrap)):
         rng = np.random.default_rng(np.random.SeedSequence([seed, number]))
-        columns = list(_closed_form(evidence, intervals.normal_quantile(prob)))
+        columns = list(_closed_form(evidence, prob))
         if bootstrap:
             columns += _bootstrapped(evidence, resampled_moments(evidence, replicates=bootstrap, rng=rng), prob)
         for estimand, method, column in columns:
@@ -87,8 +87,8 @@ def judge_quality(
     return Estimates.from_rows(single + paired)
 
 
-def _closed_form(evidence: Evidence, z: float) -> Iterator[tuple[str, str, Column]]:
-    q1, q0 = _rate(evidence, "sensitivity", z), _rate(evidence, "specificity", z)
+def _closed_form(evidence: Evidence, prob: float) -> Iterator[tuple[str, str, Column]]:
+    q1, q0 = _rate(evidence, "sensitivity", prob), _rate(evidence, "specificity", prob)
     yield "sensitivity", "wilson", q1
     yield "specificity", "wilson", q0
     # J = q1 − (1 − q0): a difference of two independent proportions, hence Newcombe's interval. Within
@@ -100,15 +100,15 @@ def _closed_form(evidence: Evidence, z: float) -> Iterator[tuple[str, str, Colum
     limits = intervals.mover(_terms(q1, own), false_positives, link)
     youden = finished(evidence.plain.youden[0], *limits, context=_context(evidence, "youden"))
     yield "youden", "wilson", youden
-    yield from _delta(evidence, youden, z)
+    yield from _delta(evidence, youden, prob)
 
 
-def _rate(evidence: Evidence, estimand: str, z: float) -> Column:
+def _rate(evidence: Evidence, estimand: str, prob: float) -> Column:
     point: Array = getattr(evidence.plain, estimand)[0]
     right = evidence.y if estimand == "sensitivity" else 1.0 - evidence.y
-    units = independent_units(evidence, evidence.labelled * right)
-    n = effective_size(point, np.diag(_covariance(evidence, estimand)), units)
-    limits = intervals.wilson(point, np.where(n > 0, n, np.nan), z)
+    labels = evidence.labelled * right
+    n = effective_size(point, np.diag(_covariance(evidence, estimand)), independent_units(evidence, labels))
+    limits = intervals.wilson(point, np.where(n > 0, n, np.nan), intervals.quantiles(evidence, labels, prob))
     return finished(point, *limits, context=_context(evidence, estimand))
 
 
@@ -118,11 +118,12 @@ def _covariance(evidence: Evidence, estimand: str) -> Array:
     return covariance(influences.get(estimand, sensitivity + specificity), evidence)
 
 
-def _delta(evidence: Evidence, youden: Column, z: float) -> Iterator[tuple[str, str, Column]]:
+def _delta(evidence: Evidence, youden: Column, prob: float) -> Iterator[tuple[str, str, Column]]:
     first, second = pairs(len(youden.point))
     cov, context = _covariance(evidence, "youden"), _context(evidence, "delta_youden")
     delta = youden.point[first] - youden.point[second]
-    wald = intervals.wald(delta, difference_variance(cov, first, second), z)
+    z = intervals.quantiles(evidence, evidence.labelled, prob)
+    wald = intervals.wald(delta, difference_variance(cov, first, second), np.maximum(z[first], z[second]))
     yield "delta_youden", "wald", finished(delta, *wald, context=context)
     link = correlation(cov, first, second)
     combined = intervals.mover(_terms(youden, first), _terms(youden, second), link)

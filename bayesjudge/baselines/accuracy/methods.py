@@ -17,7 +17,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population
 
 #: Data, estimates and the normal quantile → limits (M,) of the accuracies.
-type LimitRule = Callable[[Evidence, Solution, float], tuple[Array, Array]]
+type LimitRule = Callable[[Evidence, Solution, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +36,16 @@ class AnalyticMethod:
     bounded: bool = False
 
 
-def _wald(_: Evidence, found: Solution, z: float) -> tuple[Array, Array]:
+def _wald(_: Evidence, found: Solution, z: Array) -> tuple[Array, Array]:
     return intervals.wald(found.point, np.diag(found.covariance), z)
 
 
-def _wilson(_: Evidence, found: Solution, z: float) -> tuple[Array, Array]:
+def _wilson(_: Evidence, found: Solution, z: Array) -> tuple[Array, Array]:
     n = effective_size(found.point, np.diag(found.covariance), ratio(found.units, found.left))
     return intervals.wilson(found.point, np.where(n > 0, n, np.nan), z)
 
 
-def _logit(evidence: Evidence, found: Solution, z: float) -> tuple[Array, Array]:
+def _logit(evidence: Evidence, found: Solution, z: Array) -> tuple[Array, Array]:
     labels = np.nan_to_num(ratio(independent_units(evidence, evidence.labelled), found.left))
     # On these items only the judge's errors leave a variance. Where no label shows one, what λ makes of
     # that variance is no less unknown than 0.

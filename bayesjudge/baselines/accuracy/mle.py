@@ -65,7 +65,7 @@ class VerdictTable:
         )
 
 
-def profile_limits(evidence: Evidence, *, z: float) -> tuple[Array, Array]:
+def profile_limits(evidence: Evidence, *, z: Array) -> tuple[Array, Array]:
     """Profile-likelihood limits (M,); NaN without labels or with repeated runs.
 
     With clusters the deviance is divided by the design effect of the estimate, the ratio of its
@@ -76,7 +76,7 @@ def profile_limits(evidence: Evidence, *, z: float) -> tuple[Array, Array]:
     limits = np.full((2, len(moments.repeated)), np.nan)
     usable = ~moments.repeated & (moments.labelled[0] > 0) & ~np.isnan(effect)
     for m in np.flatnonzero(usable):
-        limits[:, m] = profile_interval(_table(moments, int(m)), critical=z * z * float(effect[m]))
+        limits[:, m] = profile_interval(_table(moments, int(m)), critical=float(z[m] ** 2 * effect[m]))
     return limits[0], limits[1]
 
 

@@ -123,7 +123,9 @@ def _shared_items(evidence: Evidence) -> Array:
     return naive_items(evidence) + own.sum(axis=1, keepdims=True)
 
 
-def lang_reiczigel(p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float) -> tuple[Array, Array]:
+def lang_reiczigel(
+    p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float | Array
+) -> tuple[Array, Array]:
     """Adjusted limits of a prevalence under estimated sensitivity and specificity, clipped to [0, 1].
 
     Lang & Reiczigel 2014, Preventive Veterinary Medicine 113; as used by Lee et al. 2026, arXiv 2511.21140.
@@ -139,7 +141,7 @@ def lang_reiczigel(p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: A
     return np.clip(centre - z * se, 0.0, 1.0), np.clip(centre + z * se, 0.0, 1.0)
 
 
-def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: float) -> tuple[Array, Array]:
+def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: Array) -> tuple[Array, Array]:
     """Lang–Reiczigel limits (M,) of every model; dependence enters as effective numbers of items."""
     moments = evidence.plain
     calibration, rates = _shared(moments) if shared else _own(moments), _calibration(moments)

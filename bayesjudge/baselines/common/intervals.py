@@ -32,6 +32,17 @@ def normal_quantile(prob: float) -> float:
     return NormalDist().inv_cdf(0.5 + prob / 2.0)
 
 
+def quantiles(evidence: Evidence, items: Array, prob: float) -> Array:
+    """Quantile (M,) of an interval that rests on the items marked (R, M).
+
+    Of items in G clusters Student's t with G − 1 degrees of freedom (Cameron & Miller 2015), else the normal one.
+    """
+    if not evidence.clusters:
+        return np.full(items.shape[1], normal_quantile(prob))
+    units = independent_units(evidence, items)
+    return np.array([t_quantile(prob, df) for df in np.maximum(units - 1.0, 1.0).tolist()])
+
+
 def t_quantile(prob: float, df: float) -> float:
     """The same of Student's t; infinite degrees of freedom are the normal distribution's."""
     from scipy.special import stdtrit
@@ -39,7 +50,7 @@ def t_quantile(prob: float, df: float) -> float:
     return normal_quantile(prob) if np.isinf(df) else float(stdtrit(df, 0.5 + prob / 2.0))
 
 
-def wilson(mean: Array, n: Array, z: float) -> Limits:
+def wilson(mean: Array, n: Array, z: float | Array) -> Limits:
     """Wilson score interval of a binomial proportion (Wilson 1927); n may be an effective number."""
     shrink = 1.0 + z * z / n
     centre = (mean + z * z / (2.0 * n)) / shrink
@@ -50,13 +61,13 @@ def wilson(mean: Array, n: Array, z: float) -> Limits:
     return np.where(np.isnan(mean), np.nan, lower), np.where(np.isnan(mean), np.nan, upper)
 
 
-def wald(point: Array, variance: Array, z: float) -> Limits:
+def wald(point: Array, variance: Array, z: float | Array) -> Limits:
     """Normal interval ``point ± z·se``."""
     half = z * np.sqrt(variance)
     return point - half, point + half
 
 
-def logit(point: Array, variance: Array, n_labelled: Array, z: float) -> Limits:
+def logit(point: Array, variance: Array, n_labelled: Array, z: float | Array) -> Limits:
     """Normal interval on the logit scale, which stays inside [0, 1].
 
     Within half a labelled item of 0 or 1 the logit has no usable standard error; there the Wilson
