@@ -199,9 +199,10 @@ def test_a_model_that_a_judge_did_not_grade_has_no_soft_elo() -> None:
     one, other = (fitted.estimates().where(estimand="elo").frame for fitted in found)
     assert "m3" not in set(other["unit"])
     one, other = (table.reset_index(drop=True) for table in (one, other))
-    # Of the two draws next to a median, rounding says which is further from it, and R-hat counts ranks of that.
+    # Of the two draws next to a median, rounding says which is further from it, and R-hat counts ranks of that: an
+    # exchange of the two moved it by up to 1e-4 in 300 simulated samples of four chains of 300 draws.
     checks = ["rhat", "ess"]
-    pd.testing.assert_frame_equal(one[checks], other[checks], rtol=1e-4)
+    pd.testing.assert_frame_equal(one[checks], other[checks], rtol=2e-4)
     pd.testing.assert_frame_equal(one.drop(columns=checks), other.drop(columns=checks))
 
 
