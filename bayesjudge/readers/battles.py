@@ -126,8 +126,8 @@ def read_battles(
         stated = written(parts[0], reading.put)
         better = choose_one(frame, found, value="human", keys=_KEYS[:3], known=NAMES, joined=stated)
         better = better or codes_to_state(frame, found, theirs=_winner(parts[0]))
-        beside = models_of_files(parts, frame) if not any(one.rows for one in found) else None
-        raise better or beside or _offered(parts[0], found) or parts[0].explained(InputError(found)) from error
+        of_files = models_of_files(parts, frame) if not any(one.rows for one in found) else None
+        raise better or of_files or _offered(parts[0], found) or parts[0].explained(InputError(found)) from error
     _require_no_places(battles.frame, parts[0])
     if "item" in frame:
         _require_models(battles.frame, parts[0])

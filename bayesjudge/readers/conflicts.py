@@ -97,11 +97,14 @@ def choose_one(
     name = numbered_within(frame, words[within], value) if "model" not in keys else None
     if name is None:
         return None
-    own = own_items(name, joined.get("item", "{item}"))
-    fix = f"Where an item is named by both columns: {own}."
-    found = f"several values {mine[0].allowed.removeprefix(_ONE_VALUE)}, but one within {name!r}"
-    problem = replace(mine[0], found=found, fix=fix, rows=tuple(row for one in mine for row in one.rows))
-    return InputError([*(one for one in problems if one not in mine), problem], options=[own])
+    option = own_items(name, joined.get("item", "{item}"))
+    problem = replace(
+        mine[0],
+        found=f"several values {mine[0].allowed.removeprefix(_ONE_VALUE)}, but one within {name!r}",
+        fix=f"Where an item is named by both columns: {option}.",
+        rows=tuple(row for one in mine for row in one.rows),
+    )
+    return InputError([*(one for one in problems if one not in mine), problem], options=[option])
 
 
 def numbered_within(rows: pd.DataFrame, keys: pd.DataFrame, value: str) -> str | None:

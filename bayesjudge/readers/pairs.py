@@ -116,8 +116,8 @@ def read_pairs(
         joined = written(named[0], reading.put)
         better = choose_one(whole, found, value="judge_prefers", keys=keys, known=NAMES, joined=joined)
         better = better or codes_to_state(whole, found)
-        beside = models_of_files(named, whole) if len(named) > 1 else None
-        raise better or beside or parts[0].explained(InputError(found)) from error
+        of_files = models_of_files(named, whole) if len(named) > 1 else None
+        raise better or of_files or parts[0].explained(InputError(found)) from error
     return replace(
         pairs,
         warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),

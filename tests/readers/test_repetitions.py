@@ -282,7 +282,7 @@ def test_many_numbers_within_an_item_are_named() -> None:
     rows = [{"doc_id": doc, "question_no": no, "call_id": f"{doc}{no}"} for doc in "pqrs" for no in range(30)]
     log = pd.DataFrame(rows).assign(judge="j")
     compared = log.assign(winner=[*"abbab"] * 24)
-    with pytest.raises(UsageError, match="numbers the rows of each 'doc_id'.*named by both: --set 'item=") as raised:
+    with pytest.raises(UsageError, match=r"numbers the rows of each 'doc_id'.*named by both: --set 'item=") as raised:
         read_repeats(compared, refuse_doubtful=True)
     assert raised.value.options == ("--column trial=question_no",)
     with pytest.raises(UsageError) as raised:
