@@ -31,6 +31,9 @@ _TO_LABEL = "to_label.csv"
 _NO_JUDGE = "a judge: these are metrics by reference or by code, with nothing to correct; they are their own labels"
 #: Options that one question after the other asks for: which column is the item, then which rows.
 _MOST_STEPS = 5
+#: Ways that are no less open than a threshold: whose several columns are, and which of an object's values is meant.
+_OPEN = re.compile(r"--wide '?\w+:model|--column '?verdict=[^=]*\.")
+_MOST_WAYS = 4
 #: Names that each question has for columns, and which of them are one thing.
 _NAMES: Mapping[str, Sequence[str]] = {
     "accuracy": verdict_rows.NAMES,
@@ -227,8 +230,7 @@ class _Log:
         elif error.options and steps:
             # The first way is tried; where it leads to an answer, so do others that differ in a name.
             further, chosen = _with_option(error.options[0], columns, choices)
-            parts = read_parts(self.source, Reading(**chosen), taken=further)
-            answer, _ = self.asked(question, further, chosen, parts, steps=steps - 1)
+            answer = self._tried(question, columns, choices, error.options[0], steps - 1)
             command, tried = (self.command(question, *said) for said in ((columns, choices), (further, chosen)))
             # What says how items belong together is of the question, which further steps do not carry along.
             _, clustered, column = error.options[0].partition(" --cluster ")
@@ -240,10 +242,12 @@ class _Log:
                     for option in error.options
                     if option == error.options[0] or self._leads(question, columns, choices, option)
                 ]
-            elif commands and re.match(r"--wide '?\w+:model", error.options[0]):
-                # Columns may as well be judges', and the same cells have the same thresholds.
-                ways = [f"{command} {option}{commands[0].removeprefix(tried)}" for option in error.options]
-                commands = [*ways, *commands[1:]]
+            elif commands and _OPEN.match(error.options[0]):
+                ways = error.options[1:_MOST_WAYS]
+                others = [self._tried(question, columns, choices, one, steps - 1) for one in ways]
+                # Where labels are lacking alone, a file to fill in comes first.
+                asked = [[text for text in one.commands if text.startswith(command)] for one in others]
+                commands[1:1] = [texts[0] for texts in asked if texts]
             lacks = lacks if commands else answer.lacks
         return QuestionAnswer(
             possible=False, readable=False, why=why, lacks=list(dict.fromkeys(filter(None, lacks))), commands=commands
@@ -253,9 +257,12 @@ class _Log:
         """Whether another way leads to an answer, too: of thresholds, some may leave one kind of people's grades."""
         if not option.startswith("--threshold "):
             return True
+        return self._tried(question, columns, choices, option, 0).readable
+
+    def _tried(self, question: str, columns: Columns, choices: Choices, option: str, steps: int) -> QuestionAnswer:
         further, chosen = _with_option(option, columns, choices)
         parts = read_parts(self.source, Reading(**chosen), taken=further)
-        return self.asked(question, further, chosen, parts, steps=0)[0].readable
+        return self.asked(question, further, chosen, parts, steps=steps)[0]
 
     def command(self, question: str, columns: Columns, choices: Choices, *, second: str = "") -> str:
         """The question as it is typed, with a second file where it takes one."""

@@ -14,13 +14,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.column_kinds import are_grades, is_measure, is_of_people
 from bayesjudge.readers.meaning import denies, means_yes, only_decisions, undecided
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
-from bayesjudge.readers.values import as_words
+from bayesjudge.readers.values import as_words, paths_in, with_paths
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary, shown
 from bayesjudge.tables.words import code_numbers
 
+#: Values in objects among which one that may be the verdict is sought.
+_MOST_PATHS = 40
 #: Values of a criterion, and criteria, that a message names.
 MOST_NAMED = 8
 #: Share of scores that may be no numbers, and count as missing, where a threshold is given: with more of them it is no
@@ -238,6 +241,39 @@ def unread_scores(column: pd.Series[Any], name: str, reading: Reading) -> tuple[
         return ()
     words = ", ".join(dict.fromkeys(shown(value) for value in column[lost][:MOST_NAMED]))
     return (f"{lost.sum()} of {(codes != -1).sum()} values of {name!r} are no numbers and count as missing: {words}",)
+
+
+def verdicts_in_objects(frame: pd.DataFrame, name: str, problems: Sequence[Problem]) -> InputError | None:
+    """The problems of a table whose objects alone hold what may be verdicts: yes and no, or grades of a few numbers.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": [1, 2], "scores": [{"right": 4, "polite": 5}, {"right": 1, "polite": 5}]})
+    >>> error = verdicts_in_objects(frame, "log.json", [Problem(column="verdict", found="", allowed="", fix="")])
+    >>> error and error.options
+    ('--column verdict=scores.right',)
+    """
+    paths = [path for path in paths_in(frame) if path not in frame]
+    if len(paths) > _MOST_PATHS or not any(problem.column == "verdict" for problem in problems):
+        return None
+    whole = with_paths(frame, paths)
+    free = [path for path in paths if path in whole and not (is_of_people(path) or is_measure(path))]
+    found = [path for path in free if _decides(whole, path)]
+    if not found:
+        return None
+    options = [f"--column {shlex.quote(f'verdict={path}')}" for path in found[:MOST_NAMED]]
+    problem = Problem(
+        column="verdict",
+        found=f"no such column in {name}, but in objects {', '.join(map(repr, found[:MOST_NAMED]))}",
+        allowed="a column named 'verdict'",
+        fix=f"Say which is the verdict: {'; '.join(options)}.",
+    )
+    return InputError([*(one for one in problems if one.column not in {"model", "verdict"}), problem], options=options)
+
+
+def _decides(frame: pd.DataFrame, path: str) -> bool:
+    codes, numbers = code_binary(frame[path]), code_numbers(frame[path])[1]
+    return {0, 1} <= {*codes} <= {0, 1, MISSING} or (len(numbers) > 1 and are_grades(frame, [path]))
 
 
 def cut_instead(frame: pd.DataFrame, name: str, reading: Reading) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from bayesjudge.readers.column_names import (
     reference_answers,
 )
 from bayesjudge.readers.conflicts import choose_one, items_of_files, other_items, several_answers, written
-from bayesjudge.readers.criteria import cut_instead, first_words, unread_scores
+from bayesjudge.readers.criteria import cut_instead, first_words, unread_scores, verdicts_in_objects
 from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
 from bayesjudge.readers.items import (
@@ -204,6 +204,7 @@ def _offered(
         wide = looks_wide(part.frame, part.name, problems, taken=taken)
         # Next to people's labels the table is read well enough to need no tool's format.
         better = better or (part.explained(wide) if wide and "label" not in frame else wide)
+        better = better or (None if part.tool else verdicts_in_objects(part.frame, part.name, problems))
     if all(one.read_as == named[0].read_as for one in named):
         where = f" in {len(named)} files, here of {named[0].name}" if len(named) > 1 else ""
         better = better or words_offered(frame, problems, named[0].read_as, where=where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from functools import cache
 from pathlib import Path
@@ -165,3 +166,25 @@ def test_columns_of_several_judges_are_offered_whatever_their_cells(
         assert f"bayesjudge accuracy {path} --wide {option}:{names}=gpt-4,lynx {meaning}" in said
     _, *words = first_command(said)
     assert typed("inspect", *words)[0] == 0
+
+
+def test_verdicts_in_objects_alone_are_offered_by_their_paths(tmp_path: Path) -> None:
+    """Of two real logs whose judges or criteria are in objects, no command was offered."""
+    path = tmp_path / "log.jsonl"
+    rows = [
+        {
+            "item": f"q{k}",
+            "model": "m",
+            "scores": {"right": k % 4, "kind": k % 3, "seed": 1, "latency": k / 7, "human": k % 2},
+            "by": {"gpt": k % 2, "note": f"text {k}"},
+        }
+        for k in range(30)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    code, said = typed("accuracy", path)
+    assert code == 2
+    offered = [line.partition(f"{path} ")[2] for line in said.splitlines() if line.startswith(("  Type ", "  or "))]
+    ways = [f"--column verdict={one}" for one in ("scores.right --threshold", "scores.kind --threshold", "by.gpt")]
+    assert [one.startswith(way) for one, way in zip(offered[:3], ways, strict=True)] == [True] * 3
+    assert not any(name in one for one in offered for name in ("seed", "latency", "human", "note"))
+    assert typed("inspect", *first_command(said)[1:])[0] == 0
