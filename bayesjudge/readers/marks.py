@@ -18,9 +18,9 @@ from bayesjudge.readers.column_names import VERDICT_ALIASES, VOTERS, columns_of,
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
-from bayesjudge.readers.single import labels_meaning_yes
+from bayesjudge.readers.single import labels_meaning_yes, words_offered
 from bayesjudge.readers.values import as_words, listing
-from bayesjudge.readers.wide import unfolded
+from bayesjudge.readers.wide import MOST_NAMED, unfolded
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.columns import require_unique
 from bayesjudge.tables.schema import broken_rules, readable
@@ -268,6 +268,18 @@ def people_apart(parts: list[Part]) -> tuple[list[Part], list[pd.DataFrame], tup
     return left, [marks], said
 
 
+def called_together(people: Sequence[str], reading: Reading) -> str:
+    """Columns of people as ``--label`` takes them: by their names, of many by the pattern that the user gave.
+
+    Examples
+    --------
+    >>> called_together(["a 1", "a 2"], Reading(label="a *")), called_together(["a"] * 9, Reading(label="a *>=4"))
+    ('a 1,a 2', 'a *')
+    """
+    pattern, _ = reading.of_labels.label_criterion
+    return pattern if pattern and len(people) > MOST_NAMED else ",".join(people)
+
+
 def one_mark_a_row(rows: pd.DataFrame, cells: pd.DataFrame, name: str, reading: Reading) -> pd.DataFrame:
     """A table of labels with ``annotator``, as a file of them is; an empty cell is no mark.
 
@@ -279,6 +291,8 @@ def one_mark_a_row(rows: pd.DataFrame, cells: pd.DataFrame, name: str, reading: 
     codes = code_binary(marks["label"])
     coded = pd.DataFrame(codes.reshape(len(people), -1).T, columns=people)
     if problems := broken_rules(coded, [readable(who, cells[who], binary=True) for who in people]):
-        raise InputError(problems)
+        wrong = [replace(problem, column="label") for problem in problems]
+        offered = words_offered(marks, wrong, {"label": called_together(people, reading)})
+        raise InputError(problems, options=offered.options if offered else ())
     marked: pd.DataFrame = marks.loc[codes != MISSING].drop_duplicates(ignore_index=True)
     return marked

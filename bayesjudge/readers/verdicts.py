@@ -33,7 +33,7 @@ from bayesjudge.readers.items import (
     read_items,
     with_items,
 )
-from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart, people_in_lists
+from bayesjudge.readers.marks import called_together, label_columns, one_mark_a_row, people_apart, people_in_lists
 from bayesjudge.readers.meaning import of_one_kind, only_decisions, values_among, values_said
 from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread, with_rows
 from bayesjudge.readers.questions import marks_apart, to_verdicts
@@ -250,7 +250,7 @@ def _named(
         names = {name: one.read_as.get(name, name) for name in _SAID}
         whole, lost = only_decisions(whole, reading, names, among=among)
         cells, of_people = only_decisions(cells, reading, {name: name for name in people}, among=among)
-        mine = _together(cells) | ({theirs: whole["label"]} if "label" in whole else {})
+        mine = _together(cells, reading) | ({theirs: whole["label"]} if "label" in whole else {})
         scaled = lost + of_people + on_one_scale({**grades, **mine}, whole.get("verdict"), reading, among=among)
         if "verdict" in whole:
             scaled += unread_scores(whole["verdict"], names["verdict"], reading)
@@ -331,7 +331,7 @@ def _read_labels(
     cells, of_people = only_decisions(cells, reading, {name: name for name in people})
     # Grades with a threshold or values of their own are not for the judge's.
     own = reading.of_labels is not reading or reading.label_criterion[1]
-    columns_of_labels: dict[str, Any] = _together(cells) or {theirs: named.get("label")}
+    columns_of_labels: dict[str, Any] = _together(cells, reading) or {theirs: named.get("label")}
     came = {} if own else {name: column for name, column in columns_of_labels.items() if column is not None}
     if len(people) > 1:
         named = one_mark_a_row(named, cells, parts[0].name, reading)
@@ -370,10 +370,10 @@ def _holds_labels_too(parts: Sequence[Part], columns: Mapping[str, str] | None, 
     return there and column not in judged and not means_any([column], names)
 
 
-def _together(people: pd.DataFrame) -> dict[str, Any]:
-    """The marks of people in columns, which one threshold cuts, by the list that ``--label`` takes."""
-    listed = ",".join(map(str, people.columns))
-    return {listed: pd.Series(people.to_numpy().ravel())} if listed else {}
+def _together(people: pd.DataFrame, reading: Reading) -> dict[str, Any]:
+    """The marks of people in columns, which one threshold cuts, by the list or pattern that ``--label`` has."""
+    names = list(map(str, people.columns))
+    return {called_together(names, reading): pd.Series(people.to_numpy().ravel())} if names else {}
 
 
 def _without_label(aliases: Aliases) -> Aliases:

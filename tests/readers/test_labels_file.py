@@ -158,3 +158,21 @@ def test_a_label_inside_an_object_of_the_second_file_is_named_by_its_path() -> N
     people = read_verdicts(named, labels=gold, columns=columns, threshold=">=4", label="said.*>=5")
     assert people.annotations is not None
     assert people.annotations["label"].tolist() == [0, 0, 1, 1]
+
+
+def test_words_of_several_people_are_offered_for_all_of_them() -> None:
+    log = pd.DataFrame({"item": range(8), "verdict": [1, 0] * 4})
+    gold = pd.DataFrame({"item": range(8), "who 1": ["Yes", "Partly"] * 4, "who 2": ["No", "Yes"] * 4})
+    with pytest.raises(InputError, match="column 'who 1', row 2, 4, 6, 8: found 'Partly'") as raised:
+        read_verdicts(log, labels=gold, label="who *")
+    assert raised.value.options == ("--label 'who 1,who 2=Yes'", "--label 'who 1,who 2=Yes,Partly'")
+    assert read_verdicts(log, labels=gold, label="who *=Yes,Partly").frame["label"].notna().sum() == 4
+
+
+def test_grades_of_many_people_are_called_as_the_user_called_them() -> None:
+    """Thirteen people's ids stood twice in a warning, over eight lines."""
+    log = pd.DataFrame({"item": [1, 2], "score": [5, 1]})
+    gold = pd.DataFrame({"item": [1, 2], **{f"who {k}": [5, 1] for k in range(9)}})
+    said = " ".join(read_verdicts(log, labels=gold, threshold=">=4", label="who *").warnings)
+    assert "people's grades in 'who *' are cut by the judge's threshold" in said
+    assert "--label 'who *>=...'" in said
