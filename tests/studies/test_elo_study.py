@@ -135,6 +135,9 @@ def test_a_judge_who_prefers_a_column_is_told_when_the_order_is_not_known() -> N
     assert order_warnings(always, judges=["another"]) == order_warnings(always, judges="another") == []
     assert order_warnings(always, judges=["j0"]) == [told]
     assert order_warnings(Battles.from_frame(frame)) == []
+    # Against one baseline, which is model_a of each battle, that column's verdicts are the baseline's.
+    baseline = frame.assign(model_a="baseline", model_b=frame["model_b"].radd("m"), verdict=1.0, order=pd.NA)
+    assert order_warnings(Battles.from_frame(baseline)) == []
 
 
 @pytest.mark.slow

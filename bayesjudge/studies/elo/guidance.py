@@ -63,9 +63,11 @@ def order_warnings(battles: Battles, *, judges: Iterable[str] | None = None) -> 
     if judges is not None:
         decided = decided[decided["judge"].isin([judges] if isinstance(judges, str) else list(judges))]
     found = []
-    for judge, verdicts in decided.groupby("judge")["verdict"]:
-        share = float(verdicts.mean())
-        if len(verdicts) >= LEAST_VERDICTS and not FAIR[0] <= share <= FAIR[1]:
+    for judge, mine in decided.groupby("judge"):
+        share = float(mine["verdict"].mean())
+        # Where no model stands in both columns, as against one baseline, a preferred column is a better model's.
+        both = not {*mine["model_a"]}.isdisjoint(mine["model_b"])
+        if both and len(mine) >= LEAST_VERDICTS and not FAIR[0] <= share <= FAIR[1]:
             found.append(
                 f"judge {judge} prefers model_a in {share:.0%} of its verdicts, and the order of presentation is "
                 "not recorded: if model_a was always shown first, give order='ab'; a preference for a position "
