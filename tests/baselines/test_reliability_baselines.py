@@ -174,6 +174,7 @@ def test_ablations_compare_conditions_that_differ_in_one_respect() -> None:
         ({"item": ["p", "q"], "n_a": [0, 0], "n_b": [0, 0], "n_tie": [5, 5]}, "every trial is a tie"),
         ({"item": ["p", "q"], "n_a": [5, 2], "n_b": [0, 1]}, "3 to 5 trials an item"),
         ({"item": ["p"], "n_a": [2], "n_b": [2]}, "no majority on 1 items"),
+        ({"item": ["p"] * 4, "judge": [*"hijk"], "n_a": [2] * 4, "n_b": [2] * 4}, ", fewer of 1 other ("),
     ],
 )
 def test_thin_tables_get_warned_answers(frame: dict[str, Any], said: str) -> None:

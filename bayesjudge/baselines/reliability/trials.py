@@ -135,6 +135,10 @@ def trial_baselines(
     )
 
 
+def _others(number: int) -> str:
+    return f"{number} other{'s' * (number > 1)}"
+
+
 def _folded(singles: Sequence[Single]) -> Iterator[str]:
     """Each warning once, with everyone it is about."""
     whose: dict[str, list[str]] = {}
@@ -142,12 +146,12 @@ def _folded(singles: Sequence[Single]) -> Iterator[str]:
         for text in single.warnings:
             whose.setdefault(text, []).append(single.whose)
     for text, names in whose.items():
-        rest = f" and {len(names) - SHOWN} others" if len(names) > SHOWN else ""
+        rest = f" and {_others(len(names) - SHOWN)}" if len(names) > SHOWN else ""
         yield f"{', '.join(names[:SHOWN])}{rest}: {text}"
     tied = sorted((one for one in singles if one.undecided), key=lambda one: -one.undecided)
     if tied:
         shown = ", ".join(f"{one.undecided} items of {one.whose}" for one in tied[:SHOWN])
-        rest = f", fewer of {len(tied) - SHOWN} others" if len(tied) > SHOWN else ""
+        rest = f", fewer of {_others(len(tied) - SHOWN)}" if len(tied) > SHOWN else ""
         yield (
             f"no majority on {shown}{rest} (several outcomes are equally frequent): they count as ties, "
             "and the reliability curve breaks them at random"

@@ -37,7 +37,8 @@ def headline(answer: Comparison) -> list[str]:
     scales = list(dict.fromkeys(answer.ranks["judge"]))
     for k, judge in enumerate(scales[:MOST_SCALES]):
         found += _leaders(answer, judge, first=k == 0)
-    found += [f"{len(scales) - MOST_SCALES} more judges are below."] if len(scales) > MOST_SCALES else []
+    more = len(scales) - MOST_SCALES
+    found += [f"{more} more {'judge is' if more == 1 else 'judges are'} below."] if more > 0 else []
     found += [] if answer.gate.passed else [refusal(answer)]
     return [*found, *_held_out(answer), f"{sentence(about_intervals(answer))}."]
 
