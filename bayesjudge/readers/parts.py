@@ -259,10 +259,9 @@ def _of_records(
     if found is None:
         near = tuple(near_formats(first, alone=alone))
         inside = enclosed_rows(name, first[0]) if alone else None
-        if inside is None:
-            frame, notes = inner_rows(_table(name, every))
-            return Part(name=name, frame=frame, near=near, notes=notes)
-        return Part(name=name, frame=_table(name, iter(inside[0])), near=near, notes=(f"rows are {inside[1]}",))
+        frame, notes = inner_rows(_table(name, every if inside is None else iter(inside[0])))
+        around = () if inside is None else (f"rows are {inside[1]}",)
+        return Part(name=name, frame=frame, near=near, notes=(*around, *notes))
     columns = found.tool.columns
     if columns and isinstance(records, JsonRecords) and not reading.texts and not any("*" in name for name in columns):
         records.only({*columns, *found.tool.marks, *found.tool.preamble})

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_repeats, read_verdicts
 from bayesjudge.readers.enclosed import enclosed_rows
+from bayesjudge.readers.inspection import inspect_source
 
 LOG = pd.DataFrame(
     {
@@ -253,3 +254,20 @@ def test_any_object_is_rows_or_none_or_a_choice(record: dict[str, Any]) -> None:
     except UsageError:
         return
     assert found is None or all(isinstance(row, dict) for row in found[0])
+
+
+def test_lists_inside_the_rows_of_an_object_are_rows_too(tmp_path: Path) -> None:
+    """An object of results, each with its turns: the list inside was read in an array of records only."""
+    turns = [{"turn": 1, "winner": "A"}, {"turn": 2, "winner": "TIE"}]
+    log = {"judge": {"model": "heron"}, "results": [{"id": 1, "turns": turns}, {"id": 2, "turns": turns[:1]}]}
+    (path := tmp_path / "log.json").write_text(json.dumps(log), encoding="utf-8")
+    trials, _ = read_repeats(path, columns={"trial": "turn"})
+    assert trials is not None
+    assert trials.frame[["item", "judge", "trial", "outcome"]].to_numpy().tolist() == [
+        ["1", "heron", "1", "a"],
+        ["1", "heron", "2", "tie"],
+        ["2", "heron", "1", "a"],
+    ]
+    notes = inspect_source(path).notes
+    assert "rows are the objects in 'results' (2)" in notes
+    assert "rows are the objects in 'turns' of each record (3)" in notes
