@@ -78,7 +78,7 @@ def repeats_of_what(
     frame: The rows of all parts, under our names.
     number: Our column that numbers repetitions.
     assumed: What the table says; nothing is doubtful where it took no rows as repetitions.
-    refuse: Raise it, with the options that decide it; names of models are always refused.
+    refuse: Raise it, with the options that decide it; names of models, and turns, are always refused.
 
     Examples
     --------
@@ -101,6 +101,8 @@ def repeats_of_what(
     if found is None and (name := _by_column(rows[again], group[again], value, known)):
         if _of_models(rows, name):
             raise _who(rows, name, parts, value, number)
+        if _TURN.fullmatch(folded(name)):
+            raise _turns(rows[again], name, parts, number)
         found = _which(rows[again], name, number, parts)
     if found is None and (name := numbered_within(rows, group.to_frame("group"), value)):
         found = _numbered(name, number, parts)
@@ -115,6 +117,8 @@ _ASSUMED = "taken as repeated"
 AGAIN = "a second judgement of any item by one judge"
 #: What of a file's path may tell it from others.
 _OF_FILES = ("file", "folder", "folder.2", "folder.3")
+#: A column of parts of a conversation.
+_TURN = re.compile(r"(.*_)?turn(_(id|index|idx|number|nr|no))?")
 #: The column of the file's number, which no user's column is called.
 _FILE = "\0file"
 
@@ -235,11 +239,26 @@ def _as_order(column: pd.Series[Any], name: str) -> str:
     return f"--set {shlex.quote(f'order={{{name}:{first}=ab,{others[0]}=ba}}')}"
 
 
+def _turns(rows: pd.DataFrame, name: str, parts: Sequence[Part], number: str) -> UsageError:
+    """Turns of a conversation are judged for themselves: items, of which each may be judged again."""
+    own, choices = _own_items(parts, f"{{{name}}}"), choices_of(rows[[name]])[:MOST_NAMED]
+    text = (
+        f"rows of an item differ in {name!r}, and turns of a conversation are no repetitions by one judge. Each as an "
+        f"item of its own: {own}; one of them: {'; '.join(choices)}"
+    )
+    lost = number == "trial" and _judged_once(rows, name)
+    return UsageError(text, lacks=AGAIN if lost else "items that are turns", options=[] if lost else [own, *choices])
+
+
+def _judged_once(rows: pd.DataFrame, name: str) -> bool:
+    """Whether no item is judged again within a value of a column; other orders and prompts are repetitions too."""
+    judged = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
+    return not judged.assign(**{name: as_words(rows[name])}).duplicated().any()
+
+
 def _which(rows: pd.DataFrame, name: str, number: str, parts: Sequence[Part]) -> UsageError:
     """What to choose, where no chosen rows may have a repetition."""
-    # Other orders and prompts are repetitions too.
-    judged = rows[[key for key in ("item", "judge", "response") if key in rows]].apply(as_words)
-    once = not judged.assign(**{name: as_words(rows[name])}).duplicated().any()
+    once = _judged_once(rows, name)
     every, numbered = choices_of(rows[[name]]), f"--column {shlex.quote(f'{number}={name}')}"
     choices, lacks = every[:MOST_NAMED], f"a choice of one of {len(every)} values of {name!r}"
     compared = "order" not in rows and bool({"model_a", "outcome"} & {*rows})

@@ -324,3 +324,27 @@ def test_verdicts_under_a_longer_name_and_orders_in_words_are_offered(tmp_path: 
     trials, _ = read_repeats(path, columns={"outcome": "parsed_verdict"})
     assert trials is not None
     assert trials.frame["order"].tolist() == ["ab", "ba", "ab", "ba"]
+
+
+def test_turns_of_a_conversation_are_no_repetitions(tmp_path: Path) -> None:
+    """Two turns of each item were its trials, and runs of a battle: a flip rate of .39 was of different questions."""
+    log = pd.DataFrame({"id": [1, 1, 2, 2], "judge": "j", "turn": [1, 2] * 2, "winner": [*"ABBA"]})
+    log.to_csv(path := tmp_path / "log.csv", index=False)
+    own = "--set 'id={turn} {id}'"
+    with pytest.raises(UsageError, match=r"turns of a conversation are no repetitions by one judge") as raised:
+        read_repeats(path)
+    assert raised.value.options == ()
+    assert inspect_source(path).questions["reliability"].lacks == ["a second judgement of any item by one judge"]
+
+    twice = log.loc[log.index.repeat(2)].assign(order=["ab", "ba"] * 4)
+    with pytest.raises(UsageError) as raised:
+        read_repeats(twice)
+    assert raised.value.options == (own, "--where turn=1", "--where turn=2")
+    trials, _ = read_repeats(twice, put={"id": "{turn} {id}"})
+    assert trials is not None
+    assert trials.frame["item"].nunique() == 4
+
+    battles = log.rename(columns={"id": "item"}).assign(model_a="x", model_b="y")
+    with pytest.raises(UsageError, match=r"--set 'item=\{turn\} \{item\}'"):
+        read_battles(battles)
+    assert len(read_battles(battles, put={"item": "{turn} {item}"})) == 4
