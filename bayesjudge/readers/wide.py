@@ -20,6 +20,7 @@ from bayesjudge.readers.column_kinds import (
     is_no_vote,
     is_of_judge,
     is_of_people,
+    is_of_two,
     is_person,
     means_other,
     said_of_names,
@@ -228,7 +229,7 @@ def _worded(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:
     return [
         name
         for name, mine in words.items()
-        if not (means_known(name) or is_of_people(name) or _holds(frame[name], "verdict"))
+        if not (means_known(name) or is_of_people(name) or is_of_two(name) or _holds(frame[name], "verdict"))
         and any(len(mine & theirs) >= 2 for other, theirs in words.items() if other != name)
     ]
 

@@ -304,6 +304,15 @@ def test_whether_a_reply_was_parsed_is_no_verdict(tmp_path: Path) -> None:
     assert inspect_source(path).questions["accuracy"].commands == []
 
 
+def test_two_columns_of_who_won_are_no_verdicts_on_answers(tmp_path: Path) -> None:
+    """A pick of a pair was offered as ``--verdict judge_pick=A``, as words that two columns share may be."""
+    log = pd.DataFrame({"item": range(6), "judge": "j", "judge_pick": [*"ABABAB"], "original_winner": [*"AABBAB"]})
+    log.to_csv(path := tmp_path / "log.csv", index=False)
+    assert inspect_source(path).questions["accuracy"].commands == []
+    log.rename(columns={"judge_pick": "gpt", "original_winner": "expert_2"}).to_csv(path, index=False)
+    assert inspect_source(path).questions["accuracy"].commands
+
+
 def test_an_instruction_is_an_item_where_nothing_else_is() -> None:
     log = pd.DataFrame({"instruction_id": [1, 1, 2, 2], "judge": "j", "call": [0, 1] * 2, "score": [4, 5, 3, 3]})
     _, scores = read_repeats(log)
