@@ -1,4 +1,4 @@
-"""How many trials are needed, on the page of reliability."""
+"""How many trials are needed, and what the checklist says of judges, on the page of reliability."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.reliability.page import _needed
+from bayesjudge.studies.reliability.guidance import checklist
 
 LIMITS = {"judge": "j", "group": "", "stratum": "all", "point": 0.9, "lower": 0.8, "upper": 0.95, "method": "exact"}
 
@@ -24,3 +25,11 @@ def test_the_smallest_numbers_of_trials_are_of_two_targets() -> None:
     (table,) = (one for one in section.tables if one.caption == "Smallest number of trials")
     assert table.frame["target"].tolist() == ["90 %", "95 %"]
     assert checks["minimum"]["target"].tolist() == [0.9, 0.95]
+
+
+def test_the_checklist_says_of_scores_that_agreement_is_over_all_judges() -> None:
+    """Of scores no pair of judges has an agreement."""
+    counts = SimpleNamespace(judges=("heron", "otter"), conditions=("not recorded",))
+    of_scores = checklist(None, cast("Any", SimpleNamespace(counts=counts)), {})
+    assert ("Panel of judges", "yes", of_scores[1][2]) == of_scores[1]
+    assert of_scores[1][2].startswith("2 judges; agreement of their mean scores is reported over all of them")

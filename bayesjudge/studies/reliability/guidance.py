@@ -150,7 +150,9 @@ def _panel(pair: Compared | None, point: Pointwise | None) -> ChecklistItem:
     judges = {judge for part in (pair, point) if part is not None for judge in part.counts.judges}
     if len(judges) < 2:
         return "Panel of judges", "warn", "One judge: how much depends on the judge cannot be estimated."
-    return ("Panel of judges", "yes", f"{len(judges)} judges; agreement beyond chance is reported for each pair.")
+    each = "agreement beyond chance is reported for each pair"
+    every = "agreement of their mean scores is reported over all of them (α, ICC between judges)"
+    return "Panel of judges", "yes", f"{len(judges)} judges; {every if pair is None else each}."
 
 
 def _uncertain(items: pd.DataFrame) -> tuple[ChecklistItem, ...]:
