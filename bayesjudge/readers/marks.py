@@ -280,6 +280,12 @@ def called_together(people: Sequence[str], reading: Reading) -> str:
     return pattern if pattern and len(people) > MOST_NAMED else ",".join(people)
 
 
+def people_together(people: pd.DataFrame, reading: Reading) -> dict[str, Any]:
+    """The marks of people in columns, which one threshold cuts, by the list or pattern that ``--label`` has."""
+    names = list(map(str, people.columns))
+    return {called_together(names, reading): pd.Series(people.to_numpy().ravel())} if names else {}
+
+
 def one_mark_a_row(rows: pd.DataFrame, cells: pd.DataFrame, name: str, reading: Reading) -> pd.DataFrame:
     """A table of labels with ``annotator``, as a file of them is; an empty cell is no mark.
 

@@ -10,39 +10,21 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import (
-    GOLD_ALIASES,
-    ITEM_ALIASES,
-    VERDICT_ALIASES,
-    Aliases,
-    listed_columns,
-    means_any,
-    reference_answers,
-)
+from bayesjudge.readers.column_names import ITEM_ALIASES, VERDICT_ALIASES, listed_columns, means_any, reference_answers
 from bayesjudge.readers.conflicts import choose_one, items_of_files, other_items, several_answers, written
 from bayesjudge.readers.criteria import cut_instead, first_words, unread_scores, verdicts_in_objects
-from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.format import NO_JUDGES
-from bayesjudge.readers.items import (
-    Items,
-    by_answer,
-    labels_by_model,
-    labels_together,
-    models_of,
-    of_log,
-    read_items,
-    with_items,
-)
-from bayesjudge.readers.marks import called_together, label_columns, one_mark_a_row, people_apart, people_in_lists
+from bayesjudge.readers.items import Items, by_answer, labels_together, models_of, of_log, read_items, with_items
+from bayesjudge.readers.labels_file import read_labels_files, without_label
+from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_apart, people_in_lists, people_together
 from bayesjudge.readers.meaning import of_one_kind, only_decisions, values_among, values_said
-from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread, with_rows
+from bayesjudge.readers.parts import Part, located, origins, read_parts, said_once, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.repetitions import repeats_of_what, require_one_criterion
 from bayesjudge.readers.single import (
     judge_as_verdict,
     judges_as_models,
-    labels_meaning_yes,
     looks_like_items,
     meaning_yes,
     on_one_scale,
@@ -52,11 +34,9 @@ from bayesjudge.readers.single import (
     require_no_tasks,
     words_offered,
 )
-from bayesjudge.readers.values import with_paths
 from bayesjudge.readers.wide import Wide, looks_wide, may_be_labels, says_yes_and_no
 from bayesjudge.tables import Verdicts
-from bayesjudge.tables.coding import UNKNOWN, code_binary
-from bayesjudge.tables.columns import label_source, name_columns
+from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.verdict_rows import NAMES
 
 #: Our columns that hold decisions.
@@ -117,7 +97,7 @@ def read_verdicts(
     reading = Reading(**choices)
     parts = read_parts(source, reading, taken=columns)
     models = () if labels is None else models_of(parts, columns or {})
-    gold, grades = _read_gold(labels, columns, reading, models)
+    gold, grades = read_labels_files(labels, columns, reading, models)
     items = read_items(reading.items, columns, aliases=ITEM_ALIASES, names=NAMES)
     warnings = () if gold is None else gold.notes
     # What is said of labels is about the second file's columns, where it has them, and about labels here of that name.
@@ -238,7 +218,7 @@ def _named(
     people = () if part.tool else label_columns(part.frame.columns, part.name, reading)
     several = people if len(people) > 1 else ()
     cells, part = part.frame[[*several]], replace(part, frame=part.frame.drop(columns=[*several]))
-    aliases = _without_label(VERDICT_ALIASES) if several else VERDICT_ALIASES
+    aliases = without_label(VERDICT_ALIASES) if several else VERDICT_ALIASES
     put = {name: name for name in reading.put if name in NAMES}
     there = [name for name in map(str, part.frame.columns) if not says_yes_and_no(part.frame, name)]
     mapping, doubts = part.recognised(_chosen(part, reading, people) | mapped | put, aliases, found=there)
@@ -250,7 +230,7 @@ def _named(
         names = {name: one.read_as.get(name, name) for name in _SAID}
         whole, lost = only_decisions(whole, reading, names, among=among)
         cells, of_people = only_decisions(cells, reading, {name: name for name in people}, among=among)
-        mine = _together(cells, reading) | ({theirs: whole["label"]} if "label" in whole else {})
+        mine = people_together(cells, reading) | ({theirs: whole["label"]} if "label" in whole else {})
         scaled = lost + of_people + on_one_scale({**grades, **mine}, whole.get("verdict"), reading, among=among)
         if "verdict" in whole:
             scaled += unread_scores(whole["verdict"], names["verdict"], reading)
@@ -269,97 +249,6 @@ def _named(
     return replace(one, frame=whole), notes, marks
 
 
-def _read_gold(
-    labels: Any, columns: Mapping[str, str] | None, reading: Reading, models: Collection[str]
-) -> tuple[Items | None, dict[str, pd.Series[Any]]]:
-    """Labels of one table or of a list of them, which may have other names in each; columns of labels as they came.
-
-    models: The names of the log's models, of each of which a table may have a column.
-    """
-    sources = labels if isinstance(labels, list | tuple) else [] if labels is None else [labels]
-    read = [_read_labels(source, columns, reading, models) for source in sources]
-    if len(read) < 2:
-        return read[0] if read else (None, {})
-    cells = [came for _, came in read]
-    names = dict.fromkeys(name for one in cells for name in one)
-    grades = {name: pd.concat([one[name] for one in cells if name in one]) for name in names}
-    return labels_together([found for found, _ in read]), grades
-
-
-def _read_labels(
-    labels: Any, columns: Mapping[str, str] | None, reading: Reading, models: Collection[str]
-) -> tuple[Items, dict[str, pd.Series[Any]]]:
-    """A labels table under our names, and its columns of labels as they came."""
-    paths = [*(columns or {}).values(), *filter(None, [reading.label_criterion[0]])]
-    read = [_as_marks(part) for part in read_parts(labels)]
-    read = [part if part.tool else replace(part, frame=with_paths(part.frame, paths)) for part in read]
-    parts, chosen = _of_the_same_rows(read, columns or {}, reading)
-    # One file's chosen rows keep their places in it, for messages.
-    several = len(parts) > 1 or parts[0].frame.index.name != ROW
-    frame = pd.concat([part.frame for part in parts]).reset_index(drop=True) if several else parts[0].frame
-    mine = {
-        name: column for name, column in (columns or {}).items() if name in GOLD_ALIASES and column in frame.columns
-    }
-    frame, wide = labels_by_model(frame, parts[0].name, models, mine.values())
-    people = label_columns(frame.columns, parts[0].name, reading)
-    if len(people) == 1:
-        mine["label"] = people[0]
-    cells, frame = frame[[*people]], frame if len(people) < 2 else frame.drop(columns=[*people])
-    said = values_said(parts, reading, mine, options=("label",))
-    aliases = _without_label(GOLD_ALIASES) if len(people) > 1 else GOLD_ALIASES
-    mapping, doubts = replace(parts[0], frame=frame).recognised(mine, aliases)
-    named, moved = name_columns(frame, mapping, names=tuple(GOLD_ALIASES))
-    named = named.set_axis(frame.index)
-    doubtful = () if len(people) > 1 else reference_answers(named, "label")
-    if doubtful:
-        raise InputError(
-            [
-                Problem(
-                    column="labels.label",
-                    found=text,
-                    fix="Map the column, or rename it.",
-                    allowed="a column named label, human_label, gold_label or annotator_label",
-                )
-                for text in doubtful
-            ]
-        )
-    theirs = mapping.get("label", "label")
-    # Values of another column, the log's, are not of labels that are 0 and 1 already.
-    if not people and reading.label_criterion[0] not in {"label", theirs} and "label" in named:
-        reading = reading if (code_binary(named["label"]) == UNKNOWN).any() else replace(reading, label=None)
-    named, lost = only_decisions(named, reading, {"label": theirs})
-    cells, of_people = only_decisions(cells, reading, {name: name for name in people})
-    # Grades with a threshold or values of their own are not for the judge's.
-    own = reading.of_labels is not reading or reading.label_criterion[1]
-    columns_of_labels: dict[str, Any] = _together(cells, reading) or {theirs: named.get("label")}
-    came = {} if own else {name: column for name, column in columns_of_labels.items() if column is not None}
-    if len(people) > 1:
-        named = one_mark_a_row(named, cells, parts[0].name, reading)
-    else:
-        named = labels_meaning_yes(named, parts[0].name, reading, label=theirs)
-    found = Items(
-        frame=named,
-        came_with=frozenset({*frame.columns, *people}),
-        notes=chosen + wide + doubts + moved + said + lost + of_people,
-        source=origins(parts),
-        name=parts[0].name,
-        dropped={f"labels table: {reason}": n for reason, n in unread(parts).items()},
-    )
-    return found, came
-
-
-def _of_the_same_rows(
-    parts: list[Part], columns: Mapping[str, str], reading: Reading
-) -> tuple[list[Part], tuple[str, ...]]:
-    """Of labels, the rows that the log's conditions choose: those by another criterion are none of its verdicts."""
-    who_said = ("judge", "verdict", "label")
-    names = {other for name in who_said for part in VERDICT_ALIASES[name] for other in part} | {*who_said}
-    names |= {columns.get(name, name) for name in who_said} | {*filter(None, [reading.label_criterion[0]])}
-    rows = [(part.name, part.frame) for part in parts]
-    found, notes = keep_alike(rows, reading.where, lambda column: means_any([column], [*names]))
-    return [with_rows(part, frame) for part, frame in zip(parts, found, strict=True)], notes
-
-
 def _holds_labels_too(parts: Sequence[Part], columns: Mapping[str, str] | None, reading: Reading) -> bool:
     """Whether a plain log has the column of labels that a second file has, too, and not for the judge's verdicts."""
     column = reading.label_criterion[0] or ""
@@ -368,25 +257,6 @@ def _holds_labels_too(parts: Sequence[Part], columns: Mapping[str, str] | None, 
     columns_of = (list(map(str, part.frame.columns)) for part in parts if part.tool is None)
     there = any(column in own or all(listed_columns(own, one)[0] for one in column.split(",")) for own in columns_of)
     return there and column not in judged and not means_any([column], names)
-
-
-def _together(people: pd.DataFrame, reading: Reading) -> dict[str, Any]:
-    """The marks of people in columns, which one threshold cuts, by the list or pattern that ``--label`` has."""
-    names = list(map(str, people.columns))
-    return {called_together(names, reading): pd.Series(people.to_numpy().ravel())} if names else {}
-
-
-def _without_label(aliases: Aliases) -> Aliases:
-    """The names of columns but that of labels: they are in columns that the user has named."""
-    return {name: others for name, others in aliases.items() if name != "label"}
-
-
-def _as_marks(part: Part) -> Part:
-    """Of a format whose scores may be people's grades, these as labels."""
-    if part.tool is None or not part.tool.grades or "score" not in part.frame:
-        return part
-    frame = part.frame.rename(columns={"score": "label"}).drop(columns=["judge"], errors="ignore")
-    return replace(part, frame=frame)
 
 
 def _chosen(part: Part, reading: Reading, people: Sequence[str]) -> dict[str, str]:
