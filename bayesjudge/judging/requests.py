@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from bayesjudge.errors import InputError, Problem, UsageError, require_choice
-from bayesjudge.readers.column_names import BATTLE_ALIASES, recognise
+from bayesjudge.readers.aliases import BATTLE_ALIASES
+from bayesjudge.readers.column_names import recognise
 from bayesjudge.readers.filters import Where
 from bayesjudge.readers.format import Record
 from bayesjudge.readers.judge_replies import judge_prompt, prompt_criteria

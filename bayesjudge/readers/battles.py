@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, columns_of, reference_answers
+from bayesjudge.readers.aliases import BATTLE_ALIASES, SCORE_ALIASES
+from bayesjudge.readers.column_names import columns_of, reference_answers
 from bayesjudge.readers.conflicts import choose_one, items_of_files, models_of_files, written
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.marks import (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from bayesjudge.readers.column_names import (
+from bayesjudge.readers.aliases import (
     BATTLE_ALIASES,
     GOLD_ALIASES,
     PAIR_ALIASES,
@@ -16,10 +16,8 @@ from bayesjudge.readers.column_names import (
     SCORE_ALIASES,
     TRIAL_ALIASES,
     VERDICT_ALIASES,
-    folded,
-    means_any,
-    means_known,
 )
+from bayesjudge.readers.column_names import folded, means_any, means_known
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import UNKNOWN
 from bayesjudge.tables.words import code_numbers, code_outcome

@@ -14,8 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.aliases import TRIAL_ALIASES
 from bayesjudge.readers.column_kinds import is_name
-from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, folded
+from bayesjudge.readers.column_names import columns_of, folded
 from bayesjudge.readers.format import File
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.values import as_words

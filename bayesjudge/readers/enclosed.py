@@ -12,14 +12,8 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.readers.column_names import (
-    BATTLE_ALIASES,
-    TRIAL_ALIASES,
-    VERDICT_ALIASES,
-    folded,
-    means_any,
-    means_known,
-)
+from bayesjudge.readers.aliases import BATTLE_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES
+from bayesjudge.readers.column_names import folded, means_any, means_known
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.format import Record
 from bayesjudge.readers.values import LONGEST, listing

@@ -12,15 +12,9 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError
+from bayesjudge.readers.aliases import BATTLE_ALIASES, PAIR_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES, Aliases
 from bayesjudge.readers.asking import QuestionAnswer, ask_each
-from bayesjudge.readers.column_names import (
-    BATTLE_ALIASES,
-    PAIR_ALIASES,
-    TRIAL_ALIASES,
-    VERDICT_ALIASES,
-    Aliases,
-    means_any,
-)
+from bayesjudge.readers.column_names import means_any
 from bayesjudge.readers.log import named_rows
 from bayesjudge.readers.parts import Part, read_parts, said_once, summed
 from bayesjudge.readers.reading import Choices, Reading

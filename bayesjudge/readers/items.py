@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import GOLD_ALIASES, VERDICT_ALIASES, Aliases, columns_of, recognise
+from bayesjudge.readers.aliases import GOLD_ALIASES, VERDICT_ALIASES, Aliases
+from bayesjudge.readers.column_names import columns_of, recognise
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.parts import Part, origins, read_parts, summed
 from bayesjudge.readers.values import as_words

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import GOLD_ALIASES, VERDICT_ALIASES, Aliases, means_any, reference_answers
+from bayesjudge.readers.aliases import GOLD_ALIASES, VERDICT_ALIASES, Aliases
+from bayesjudge.readers.column_names import means_any, reference_answers
 from bayesjudge.readers.filters import ROW, keep_alike
 from bayesjudge.readers.items import Items, labels_by_model, labels_together
 from bayesjudge.readers.marks import label_columns, one_mark_a_row, people_together

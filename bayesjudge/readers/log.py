@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers.column_names import BATTLE_ALIASES, PAIR_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES
+from bayesjudge.readers.aliases import BATTLE_ALIASES, PAIR_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES
 from bayesjudge.readers.parts import Part, origins, read_parts, unread
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import TABLE

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers.aliases import VERDICT_ALIASES, VOTERS
 from bayesjudge.readers.column_kinds import is_human, is_numbered_person
-from bayesjudge.readers.column_names import VERDICT_ALIASES, VOTERS, columns_of, listed_columns, named_like
+from bayesjudge.readers.column_names import columns_of, listed_columns, named_like
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading

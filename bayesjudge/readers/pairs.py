@@ -9,7 +9,8 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers.column_names import PAIR_ALIASES, reference_answers
+from bayesjudge.readers.aliases import PAIR_ALIASES
+from bayesjudge.readers.column_names import reference_answers
 from bayesjudge.readers.conflicts import choose_one, models_of_files, written
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
 from bayesjudge.readers.items import of_log, read_items, with_items
@@ -48,7 +49,7 @@ def read_pairs(
         array (n, d), or the name of a sentence-transformers model (the optional extra ``encoder``).
     columns : mapping of str to str, optional
         Our name to yours: ``{"human_prefers": "gold"}`` says that the column gold holds people's choices.
-        Common names of known formats need no mapping, see `bayesjudge.readers.column_names.PAIR_ALIASES`.
+        Common names of known formats need no mapping, see `bayesjudge.readers.aliases.PAIR_ALIASES`.
         Columns of either file may be named.
     **choices
         What else to say of the log, see `Reading`: ``format, put, where``, as in

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import Aliases, hardly_filled, recognise
+from bayesjudge.readers.aliases import Aliases
+from bayesjudge.readers.column_names import hardly_filled, recognise
 from bayesjudge.readers.containers import archive_records, is_database, open_table, read_sheet
 from bayesjudge.readers.enclosed import enclosed_rows, inner_rows
 from bayesjudge.readers.filters import ROW, conditions, keep_where

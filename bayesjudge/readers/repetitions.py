@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
+from bayesjudge.readers.aliases import TRIAL_ALIASES
 from bayesjudge.readers.column_kinds import are_models, is_human
-from bayesjudge.readers.column_names import TRIAL_ALIASES, columns_of, folded, named_like
+from bayesjudge.readers.column_names import columns_of, folded, named_like
 from bayesjudge.readers.conflicts import (
     MOST_NAMED,
     MOST_VALUES,

@@ -15,8 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
+from bayesjudge.readers.aliases import BATTLE_ALIASES, VERDICT_ALIASES
 from bayesjudge.readers.column_kinds import is_of_people, is_of_two, is_pick
-from bayesjudge.readers.column_names import BATTLE_ALIASES, VERDICT_ALIASES, columns_of, folded, means_known
+from bayesjudge.readers.column_names import columns_of, folded, means_known
 from bayesjudge.readers.values import as_words
 from bayesjudge.tables.battle_gaps import BOTH, GAPS
 from bayesjudge.tables.choices import among_options

@@ -15,8 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.aliases import VERDICT_ALIASES
 from bayesjudge.readers.column_kinds import is_human
-from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any, means_known
+from bayesjudge.readers.column_names import means_any, means_known
 from bayesjudge.readers.criteria import MOST_NAMED, MOST_UNREAD, binary, no_threshold, offered_bounds, words_as_yes
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.format import File

@@ -10,8 +10,9 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.aliases import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases
 from bayesjudge.readers.column_kinds import choices_offered, is_of_two, repeated_ids
-from bayesjudge.readers.column_names import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases, means_any, recognise
+from bayesjudge.readers.column_names import means_any, recognise
 from bayesjudge.readers.conflicts import choose_one, items_of_files, written
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.marks import judged_once
@@ -51,7 +52,7 @@ def read_trials(source: Any, *, columns: Mapping[str, str] | None = None) -> Tri
         cell with counts ``n_a, n_b, n_tie``.
     columns : mapping of str to str, optional
         Our name to yours: ``{"outcome": "winner"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.column_names.TRIAL_ALIASES`.
+        `bayesjudge.readers.aliases.TRIAL_ALIASES`.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
         comparison with ``score_a`` and ``score_b``.
     columns : mapping of str to str, optional
         Our name to yours: ``{"score": "rating"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.column_names.SCORE_ALIASES`.
+        `bayesjudge.readers.aliases.SCORE_ALIASES`.
 
     Returns
     -------

@@ -10,7 +10,8 @@ from typing import Any, Unpack
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import ITEM_ALIASES, VERDICT_ALIASES, listed_columns, means_any, reference_answers
+from bayesjudge.readers.aliases import ITEM_ALIASES, VERDICT_ALIASES
+from bayesjudge.readers.column_names import listed_columns, means_any, reference_answers
 from bayesjudge.readers.conflicts import choose_one, items_of_files, other_items, several_answers, written
 from bayesjudge.readers.criteria import cut_instead, first_words, unread_scores, verdicts_in_objects
 from bayesjudge.readers.format import NO_JUDGES
@@ -64,7 +65,7 @@ def read_verdicts(
         column of models the answers are one system's, named after the file.
     columns : mapping of str to str, optional
         Our name to yours: ``{"verdict": "score"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.column_names.VERDICT_ALIASES`.
+        `bayesjudge.readers.aliases.VERDICT_ALIASES`.
     labels : str, path or table, or a list of these, optional
         Gold labels by item and model, or by item alone; the same mapping applies where it names their
         columns. By default the marks of people that a tool's log holds.

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.aliases import GOLD_ALIASES, VERDICT_ALIASES
 from bayesjudge.readers.column_kinds import (
     are_grades,
     is_label,
@@ -25,15 +26,7 @@ from bayesjudge.readers.column_kinds import (
     means_other,
     said_of_names,
 )
-from bayesjudge.readers.column_names import (
-    GOLD_ALIASES,
-    VERDICT_ALIASES,
-    columns_of,
-    hardly_filled,
-    listed_columns,
-    means_any,
-    means_known,
-)
+from bayesjudge.readers.column_names import columns_of, hardly_filled, listed_columns, means_any, means_known
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.sides import as_shown_second, of_places
 from bayesjudge.readers.values import as_words, forty_of

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
-from bayesjudge.readers.column_names import SCORE_ALIASES, recognise
+from bayesjudge.readers.aliases import SCORE_ALIASES
+from bayesjudge.readers.column_names import recognise
 from bayesjudge.readers.inspection import inspect_source
 from bayesjudge.readers.log import read
 from bayesjudge.tables import Verdicts

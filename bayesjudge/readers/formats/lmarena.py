@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.column_names import VERDICT_ALIASES, VOTERS
+from bayesjudge.readers.aliases import VERDICT_ALIASES, VOTERS
 from bayesjudge.readers.format import File, Format, Record, Row
 from bayesjudge.readers.values import at, canonical, mapping, number, scalars, text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayesjudge.readers.column_names import REFERENCES
+from bayesjudge.readers.aliases import REFERENCES
 from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import canonical, listing, mapping, number, numbered_answers, text
 
