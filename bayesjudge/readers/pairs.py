@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.aliases import PAIR_ALIASES
+from bayesjudge.readers.both_ways import pairs_as_items
 from bayesjudge.readers.column_names import reference_answers
 from bayesjudge.readers.conflicts import choose_one, models_of_files, written
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
@@ -18,7 +19,7 @@ from bayesjudge.readers.marks import one_vote_a_row
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_pairs
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.sides import codes_to_state, pairs_as_items, verdict_among_columns, winners_named
+from bayesjudge.readers.sides import codes_to_state, verdict_among_columns, winners_named
 from bayesjudge.tables import Pairs
 from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.pair_rows import CHOICES, NAMES

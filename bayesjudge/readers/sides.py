@@ -1,18 +1,17 @@
-"""Which side a row of a comparison means: winners by name or number, and pairs presented both ways round."""
+"""Which side a row of a comparison means: winners by name, number or place."""
 
 from __future__ import annotations
 
 import itertools
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.aliases import BATTLE_ALIASES, VERDICT_ALIASES
@@ -23,16 +22,15 @@ from bayesjudge.tables.battle_gaps import BOTH, GAPS
 from bayesjudge.tables.choices import among_options
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary
 from bayesjudge.tables.unfold import COUNT_COLUMNS
-from bayesjudge.tables.words import ORDERS, OUTCOMES, code_numbers, code_order, code_outcome
+from bayesjudge.tables.words import OUTCOMES, code_numbers, code_outcome
 
 #: Share of the values that are no outcome, above which names of models are what they are.
 _MOST = 0.5
 #: Names of two places, as columns of two models end with.
 _PLACES = (("a", "b"), ("1", "2"), ("x", "y"), ("left", "right"), ("first", "second"))
-#: Numbers that state a winner otherwise than 1, 0 and 0.5 do, by those that give them away, and how they are read.
-#: What 0, 1 and 2 mean is not clear: some write a, b and tie so, others tie, a and b.
-#: A command states it by one of these.
+#: What 0, 1 and 2 may mean: some write a, b and tie so, others tie, a and b. A command states it by one of these.
 _UNCLEAR = ("0=tie,1=a,2=b", "0=a,1=b,2=tie")
+#: Numbers that state a winner otherwise than 1, 0 and 0.5 do, by those that give them away, and how they are read.
 _CODES = (({2.0}, {1.0: "a", 2.0: "b", 1.5: "tie", 3.0: "tie"}), ({-1.0}, {1.0: "a", -1.0: "b", 0.0: "tie"}))
 
 
@@ -54,7 +52,7 @@ def winners_named(
         if value in frame and isinstance(frame[value], pd.Series):
             found, said = _named(frame, value, name)
             # Outcomes of a table without models may be grades that have another name.
-            compared = value != "outcome" or all(_models(frame))
+            compared = value != "outcome" or all(two_models(frame))
             found, read = _numbered(found, name, ours=name == value) if compared else (found, [])
             frame = frame.assign(**{value: found})
             notes += [*said, *read]
@@ -63,7 +61,7 @@ def winners_named(
 
 def _named(frame: pd.DataFrame, value: str, name: str) -> tuple[pd.Series[Any], list[str]]:
     """Values that are no outcome but, most of them, the name of a model of their row; other words stay."""
-    column, (a, b) = frame[value], _models(frame)
+    column, (a, b) = frame[value], two_models(frame)
     other = code_outcome(column) == UNKNOWN
     if not (other.any() and a and b):
         return column, []
@@ -103,7 +101,7 @@ def yes_and_no(frame: pd.DataFrame, value: str, name: str) -> tuple[pd.DataFrame
     >>> frame["outcome"].tolist(), said[0]
     ([1.0, 0.0, nan], "words of 'result' mean yes and no: 1 yes, 1 no")
     """
-    compared = all(_models(frame)) or columns_of(frame, ["order", "model", *VERDICT_ALIASES["model"][0]])
+    compared = all(two_models(frame)) or columns_of(frame, ["order", "model", *VERDICT_ALIASES["model"][0]])
     if value not in frame or not isinstance(frame[value], pd.Series) or compared or among_options(frame):
         return frame, ()
     column = frame[value]
@@ -131,7 +129,7 @@ def may_be_winners(frame: pd.DataFrame, value: str, name: str, *, ours: str) -> 
     codes, numbers = code_numbers(frame[value])
     few = sorted(set(numbers.tolist()))
     winners = itertools.chain(["outcome", "verdict", "human"], *BATTLE_ALIASES["verdict"], *BATTLE_ALIASES["human"])
-    if not all(_models(frame)) or columns_of(frame, [*winners]):
+    if not all(two_models(frame)) or columns_of(frame, [*winners]):
         return [], ""
     if (codes == UNKNOWN).any() or not 2 <= len(few) <= len(OUTCOMES) or any(number % 1 for number in few):
         return [], ""
@@ -161,7 +159,7 @@ def codes_to_state(frame: pd.DataFrame, problems: Sequence[Problem], *, theirs: 
             continue
         name = theirs or one.theirs or one.column
         # Repeated numbers without models may be grades.
-        unclear = _unclear(frame[one.column]) and (one.column != "outcome" or all(_models(frame)))
+        unclear = _unclear(frame[one.column]) and (one.column != "outcome" or all(two_models(frame)))
         if not (codes := _UNCLEAR if unclear else _grades_of_winners(frame[one.column])):
             continue
         table = f"--format table --column {shlex.quote(f'{one.column}={theirs}')} " if theirs else ""
@@ -207,8 +205,8 @@ def comparisons_offered(frame: pd.DataFrame, theirs: Mapping[str, str] = Mapping
     >>> comparisons_offered(frame)[0]
     '--column model_a=system_1 --column model_b=system_2 --column verdict=says'
     """
-    known = all(_models(frame))
-    pairs = [_models(frame)] if known else [pair for pair in _alike(frame) if _names_of_two(frame, *pair)]
+    known = all(two_models(frame))
+    pairs = [two_models(frame)] if known else [pair for pair in _alike(frame) if _names_of_two(frame, *pair)]
     # Where several are, that of models has their name.
     pairs = [pair for pair in pairs if _MODELS.search(pair[0].casefold())] if len(pairs) > 1 else pairs
     if len(pairs) != 1 or not frame.columns.is_unique:
@@ -291,7 +289,7 @@ def verdict_among_columns(
     columns = list(map(str, frame.columns))
     there = {*mapping, *columns}
     voted = {"judge", human} <= there
-    if not (voted or all(_models(frame))) or {verdict, *GAPS} & there:
+    if not (voted or all(two_models(frame))) or {verdict, *GAPS} & there:
         return dict(mapping), ()
     judges = columns_of(frame, ["judge", *VERDICT_ALIASES["judge"][0]])
     others = [name for name in columns if name not in {*mapping.values(), human, *judges}]
@@ -314,59 +312,10 @@ def _chosen(frame: pd.DataFrame, name: str) -> bool:
     return bool({0, 1} & codes) and UNKNOWN not in codes
 
 
-def _models(frame: pd.DataFrame) -> tuple[str, str]:
+def two_models(frame: pd.DataFrame) -> tuple[str, str]:
     """The columns of both models, empty where there are none."""
     found = [columns_of(frame, [name, *BATTLE_ALIASES[name][0]]) for name in ("model_a", "model_b")]
     return (found[0][0], found[1][0]) if all(len(one) == 1 for one in found) else ("", "")
-
-
-def pairs_as_items(
-    frame: pd.DataFrame, *, values: Sequence[str] = (), given: str = ""
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Repeated comparisons with the two models as part of the item, where an item has several pairs of them.
-
-    Rows of one pair are brought the same way round: of the others, outcomes, orders and all columns of a and of b
-    change places. Where nothing says which answer was presented first, and a pair is there both ways round, the
-    first model's is taken to be.
-
-    values: The columns of outcomes.
-    given: What a column of the items as they were is to be called, where there is to be one.
-    """
-    a, b = _models(frame)
-    if not a or "item" not in frame:
-        return frame, ()
-    item, one, two = (as_words(frame[name]) for name in ("item", a, b))
-    named = ((item != "") & (one != "") & (two != "")).to_numpy()
-    ordered = pd.DataFrame({"item": item, "a": one, "b": two})[named].drop_duplicates()
-    if not ordered["item"].duplicated().any():
-        return frame, ()
-    back = (one > two).to_numpy() & named
-    first, second = one.where(~back, two), two.where(~back, one)
-    pairs = pd.DataFrame({"item": item, "a": first, "b": second})[named].drop_duplicates()
-    notes: tuple[str, ...] = ()
-    if pairs["item"].duplicated().any():
-        own = frame["item"].astype(object).where(~named, item + ": " + first + " / " + second)
-        frame = frame.assign(item=own, **{given: frame["item"]} if given else {})
-        notes = ("items have several pairs of models: each pair is compared with itself alone",)
-    unordered = "order" not in frame or not frame["order"].notna().any()
-    if unordered and len(ordered) > len(pairs):
-        frame = frame.assign(order=ORDERS[0])
-        notes += (f"pairs are there both ways round and no column has the order: {a!r} is taken to be presented first",)
-    return _reversed(frame, back, values), notes
-
-
-def _reversed(frame: pd.DataFrame, back: NDArray[np.bool_], values: Sequence[str]) -> pd.DataFrame:
-    """The rows ``back`` with a and b in each other's place."""
-    changed: dict[str, Any] = {}
-    for name in map(str, frame.columns):
-        other = f"{name.removesuffix('_a')}_b"
-        if name.endswith("_a") and other in frame:
-            one, two = frame[name].astype(object), frame[other].astype(object)
-            changed |= {name: one.where(~back, two), other: two.where(~back, one)}
-    coders = {**dict.fromkeys(values, (code_outcome, OUTCOMES)), "order": (code_order, ORDERS)}
-    for name in (name for name in coders if name in frame):
-        changed[name] = _exchanged(frame[name], back, *coders[name])
-    return frame.assign(**changed)
 
 
 def of_places(outcomes: pd.Series[Any], name: str) -> pd.Series[Any]:
@@ -382,24 +331,3 @@ def of_places(outcomes: pd.Series[Any], name: str) -> pd.Series[Any]:
     found, _ = _numbered(outcomes, name, ours=True)
     words = as_words(outcomes).str.casefold()
     return found.astype(object).mask(words == "first", "a").mask(words == "second", "b")
-
-
-def as_shown_second(outcomes: pd.Series[Any]) -> pd.Series[Any]:
-    """Outcomes of a presentation with b in the first place, a being what stood there, as outcomes of a and b.
-
-    Examples
-    --------
-    >>> as_shown_second(pd.Series(["A", "b", "tie", "hm"])).tolist()
-    ['b', 'a', 'tie', 'hm']
-    """
-    return _exchanged(outcomes, np.ones(len(outcomes), dtype=bool), code_outcome, OUTCOMES)
-
-
-def _exchanged(
-    values: pd.Series[Any], back: NDArray[np.bool_], coder: Callable[[Any], NDArray[Any]], words: Sequence[str]
-) -> pd.Series[Any]:
-    """Known words, of the rows ``back`` with the first two in each other's place; others as they are."""
-    codes = coder(values)
-    turned = np.where(back & (codes >= 0) & (codes < 2), 1 - codes, codes)
-    named = np.array([*words, None], dtype=object)[np.where(turned >= 0, turned, -1)]
-    return values.astype(object).where(codes == UNKNOWN, pd.Series(named, index=values.index))

@@ -11,6 +11,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.aliases import BATTLE_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, Aliases
+from bayesjudge.readers.both_ways import pairs_as_items
 from bayesjudge.readers.column_kinds import choices_offered, is_of_two, repeated_ids
 from bayesjudge.readers.column_names import means_any, recognise
 from bayesjudge.readers.conflicts import choose_one, items_of_files, written
@@ -20,14 +21,7 @@ from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.repetitions import repeats_of_what, require_one_criterion
-from bayesjudge.readers.sides import (
-    codes_to_state,
-    may_be_winners,
-    pairs_as_items,
-    verdict_among_columns,
-    winners_named,
-    yes_and_no,
-)
+from bayesjudge.readers.sides import codes_to_state, may_be_winners, verdict_among_columns, winners_named, yes_and_no
 from bayesjudge.readers.wide import Wide
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.choices import CHOICE_COLUMNS, other_letters

@@ -14,6 +14,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.aliases import GOLD_ALIASES, VERDICT_ALIASES
+from bayesjudge.readers.both_ways import as_shown_second
 from bayesjudge.readers.column_kinds import (
     are_grades,
     is_label,
@@ -28,7 +29,7 @@ from bayesjudge.readers.column_kinds import (
 )
 from bayesjudge.readers.column_names import columns_of, hardly_filled, listed_columns, means_any, means_known
 from bayesjudge.readers.filters import ROW
-from bayesjudge.readers.sides import as_shown_second, of_places
+from bayesjudge.readers.sides import of_places
 from bayesjudge.readers.values import as_words, forty_of
 from bayesjudge.tables.coding import MISSING, UNKNOWN, code_binary
 from bayesjudge.tables.words import ORDERS, code_numbers, code_order, code_outcome

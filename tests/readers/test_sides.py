@@ -11,8 +11,8 @@ import pytest
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_trials, read_verdicts
+from bayesjudge.readers.both_ways import pairs_as_items
 from bayesjudge.readers.inspection import inspect_source
-from bayesjudge.readers.sides import pairs_as_items
 
 BATTLES = pd.DataFrame(
     {
