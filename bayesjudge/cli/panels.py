@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperOption
 
 #: Examples of panels that are the same for every question, and conditions of each.
@@ -15,8 +16,10 @@ SHARED = {"Sampling": "--prob .9 --draws 2000 --seed 7", "Output": "--out folder
 MOST_METAVAR = 14
 #: What an option takes in Python alone, up to the end of its sentence.
 _OF_PYTHON = re.compile(r"[;,] in Python also .*?(?=\.(?: [A-Z]|$))")
+#: What is between a panel's name and its example.
+_AS_IN = ", as in: "
 #: Title of the options that say how a log is read, where a command has them next to others.
-READING = "Data, as in: --column verdict=score --where prompt=short"
+READING = f"Data{_AS_IN}--column verdict=score --where prompt=short"
 CONDITIONS = {
     "accuracy": "accuracy(new) < .8",
     "elo": "elo(new) < 1000",
@@ -34,7 +37,7 @@ def panel_title(panel: str, examples: dict[str, str]) -> str:
     >>> panel_title("Output", SHARED)
     'Output, as in: --out folder --html page.html'
     """
-    return f"{panel}, as in: {examples[panel]}" if examples.get(panel) else panel
+    return f"{panel}{_AS_IN}{examples[panel]}" if examples.get(panel) else panel
 
 
 def narrow(metavar: str) -> str:
@@ -62,12 +65,29 @@ def choices_words(help_text: str, choices: Iterable[str]) -> str:
 class Command(TyperCommand):
     """A command whose help is narrow: no types of switches, no limits of numbers, no columns of ``--no-x``."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give the command's example where an option or argument is missing, which no other error leaves unsaid."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message or _example(self)
+            raise
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of a copy whose options, ``--help`` among them, are as they are shown."""
         shown: Any = copy.copy(self)
         options = [_narrow(one) if isinstance(one, TyperOption) else one for one in self.get_params(ctx)]
         shown.get_params = lambda _: options
         TyperCommand.format_help(shown, ctx, formatter)
+
+
+def _example(command: TyperCommand) -> str:
+    """The example of a command's help, or of the panel that says how its log is read, as it is typed."""
+    if found := re.search(r"^Example: (.+)$", command.help or "", re.MULTILINE):
+        return f"For instance: {found[1]}"
+    panels = [str(getattr(one, "rich_help_panel", "")).partition(f"Data{_AS_IN}")[2] for one in command.params]
+    shown = next(filter(None, panels), "")
+    return f"For instance: bayesjudge {command.name} {shown}" if shown else ""
 
 
 def _narrow(option: TyperOption) -> Any:

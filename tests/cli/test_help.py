@@ -59,6 +59,14 @@ def test_every_other_command_has_an_example(words: str) -> None:
     assert f"Example: bayesjudge {words}" in " ".join(help_of(words).split())
 
 
+@pytest.mark.parametrize("words", [one for one in [*QUESTIONS, *OTHERS] if one not in {"next", "simulate"}])
+def test_what_is_missing_is_named_with_an_example(words: str) -> None:
+    done = CliRunner().invoke(cli.app, words.split(), env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+    assert done.exit_code == 2
+    said = re.sub(r"[│\s]+", " ", done.output)
+    assert re.search(rf"Missing (argument|option) '[\w-]+'\. For instance: bayesjudge {words} \S", said), said
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_what_only_python_takes_is_not_in_help(question: str) -> None:
     assert "in Python" not in re.sub(r"[│\s]+", " ", help_of(question))
