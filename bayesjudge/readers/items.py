@@ -19,7 +19,7 @@ from bayesjudge.readers.parts import Part, origins, read_parts, summed
 from bayesjudge.readers.values import as_words
 from bayesjudge.readers.wide import cells_of, unfolded
 from bayesjudge.tables.coding import code_names, shown
-from bayesjudge.tables.columns import name_columns, require_columns
+from bayesjudge.tables.columns import name_columns, require_columns, require_unique
 
 WHERE = "the items file"
 #: The model of labels by item alone, where others name theirs.
@@ -76,8 +76,9 @@ def _twice(rows: Sequence[int]) -> Problem:
 def models_of(parts: Sequence[Part], columns: Mapping[str, str]) -> set[str]:
     """The names of a log's models, before its columns have our names."""
     names = [columns.get("model", "model"), *VERDICT_ALIASES["model"][0]]
-    there = [as_words(part.frame[one]) for part in parts for one in columns_of(part.frame, names)[:1]]
-    return {name for column in there for name in column.unique()}
+    # A column that is there twice is refused later, by its name.
+    there = [part.frame[[one]].iloc[:, 0] for part in parts for one in columns_of(part.frame, names)[:1]]
+    return {name for column in there for name in as_words(column).unique()}
 
 
 def labels_by_model(
@@ -99,6 +100,7 @@ def labels_by_model(
     theirs = [one for one in map(str, frame.columns) if one in models]
     if not theirs or columns_of(frame, named) or {*taken} & {*theirs}:
         return frame, ()
+    require_unique(frame.columns)
     others = [one for one in cells_of(frame, "verdict", taken) if one not in theirs]
     left = f"; {', '.join(map(repr, others))} not, as no model of the log has that name" if others else ""
     note = f"columns {', '.join(map(repr, theirs))} of {name} were read as one model's labels each{left}"

@@ -176,3 +176,13 @@ def test_grades_of_many_people_are_called_as_the_user_called_them() -> None:
     said = " ".join(read_verdicts(log, labels=gold, threshold=">=4", label="who *").warnings)
     assert "people's grades in 'who *' are cut by the judge's threshold" in said
     assert "--label 'who *>=...'" in said
+
+
+def test_a_column_that_is_there_twice_is_named_in_either_file() -> None:
+    """Of models it ended in a traceback."""
+    log = pd.DataFrame({"item": [1, 2], "model": "x", "verdict": 1})
+    gold = pd.DataFrame({"item": [1, 2], "x": [1, 0], "y": [1, 1]})
+    with pytest.raises(InputError, match="column 'x': found 2 columns of this name"):
+        read_verdicts(log, labels=pd.concat([gold, gold[["x"]]], axis=1))
+    with pytest.raises(InputError, match="column 'model': found 2 columns of this name"):
+        read_verdicts(pd.concat([log, log[["model"]]], axis=1), labels=gold)

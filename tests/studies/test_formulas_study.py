@@ -214,8 +214,10 @@ def test_chosen_labels_tip_groups_too() -> None:
 @pytest.mark.slow
 def test_decisions_and_conditions_are_of_the_stated_mix() -> None:
     options: dict[str, Any] = {"group": "topic", "shares": {"topic": "law:.9,art:.1"}, "decide": "best"}
-    more = CHEAP | {"chains": 4, "draws": 500, "tune": 500}
+    # Of chains that fail the gate no decision is made: 500 draws failed it on one of two machines (R-hat 1.012).
+    more = CHEAP | {"chains": 4, "draws": 1500, "tune": 500}
     answer = bj.accuracy(log(), fail_if=["accuracy(a) > .2"], **more, **options)
+    assert answer.gate.passed
     gap = answer.estimates.where(estimand="difference", group="").frame.iloc[0]
     first, second = gap["unit"].split(" − ")
     made = answer.checks["decision"].set_index("system")
