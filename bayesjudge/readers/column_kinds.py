@@ -216,7 +216,7 @@ def repeated_ids(frame: pd.DataFrame) -> list[str]:
     ['document_id']
     """
     named = [name for name in map(str, frame.columns) if folded(name).endswith("_id") and not means_known(name)]
-    each = {name: frame[name].nunique() for name in named if isinstance(frame[name], pd.Series)}
+    each = {name: as_words(frame[name].dropna()).nunique() for name in named if isinstance(frame[name], pd.Series)}
     return [name for name, ids in each.items() if ids < frame[name].count() <= ids**2]
 
 

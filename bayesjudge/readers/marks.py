@@ -200,7 +200,7 @@ def people_among_judges(frame: pd.DataFrame, verdict: str) -> tuple[pd.Series[bo
     none = pd.Series(False, index=frame.index)
     if "judge" not in frame or verdict not in frame:
         return none, ()
-    found = as_words(frame["judge"]).map(is_human) & frame[verdict].notna()
+    found = as_words(frame["judge"]).map(is_human).astype(bool) & frame[verdict].notna()
     if not found.any() or found.all():
         return none, ()
     name = frame.loc[found, "judge"].iloc[0]

@@ -206,7 +206,7 @@ def looks_like_items(frame: pd.DataFrame, problems: Sequence[Problem]) -> InputE
     if "model" not in frame or not any(problem.column == "item" and not problem.rows for problem in problems):
         return None
     once = [name for name in ("model", "judge", "run") if name in frame]
-    least = max(2.0, frame["model"].nunique() / 2)
+    least = max(2.0, as_words(frame["model"]).nunique() / 2)
     free = [str(name) for name in frame.columns if name not in once and not means_known(str(name))]
     found = [name for name in free if not frame[name].isna().any() and _crosses(frame, name, once, least)]
     options = [f"--column {shlex.quote(f'item={name}')}" for name in found[:MOST_NAMED]]

@@ -24,6 +24,8 @@ LONGEST = 200
 _NUMBERS = (bool, int, float)
 #: Columns that a message lists.
 _LISTED = 40
+#: Objects inside one another past which no path is named: nobody types more, and a damaged file may have thousands.
+_DEEPEST = 20
 #: Keys of an object that name what it is of.
 _NAMING = ("name", "id")
 #: Words that are hashed at a time.
@@ -172,11 +174,11 @@ def paths_in(frame: pd.DataFrame) -> list[str]:
     return found
 
 
-def _leaves(value: Mapping[str, Any]) -> list[str]:
+def _leaves(value: Mapping[str, Any], deep: int = 0) -> list[str]:
     return [
         f"{key}.{path}" if path else str(key)
         for key, inner in value.items()
-        for path in (_leaves(inner) if isinstance(inner, Mapping) and inner else [""])
+        for path in (_leaves(inner, deep + 1) if isinstance(inner, Mapping) and inner and deep < _DEEPEST else [""])
     ]
 
 

@@ -1,4 +1,4 @@
-"""From what people write to outcomes of a comparison, orders of presentation and finite numbers."""
+"""From what people write to outcomes of a comparison, orders of presentation and numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ OUTCOME = (
     "--wide shown:order=COLUMN), or empty for missing"
 )
 ORDER = "ab (response a was shown first, also original) or ba (b first, also swapped), or empty for not recorded"
-NUMBER = "a finite number, or empty for missing"
+#: Largest number: fourth powers, as variances of variances have, are still finite.
+MOST = 1e75
+NUMBER = f"a number from {-MOST:g} to {MOST:g}, or empty for missing"
 
 _OUTCOME_WORDS = {
     **dict.fromkeys(("a", "model_a", "response_a", "answer_a", "assistant_a"), 0),
@@ -113,8 +115,8 @@ def is_place(name: str) -> bool:
 def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Code a column of numbers.
 
-    Returns: codes: Place in ``numbers``, `MISSING`, or `UNKNOWN` for what is not a finite number.; numbers: Distinct
-        values in ascending order.
+    Returns: codes: Place in ``numbers``, `MISSING`, or `UNKNOWN` for what is no number, or one beyond `MOST`.; numbers:
+        Distinct values in ascending order.
 
     Examples
     --------
@@ -127,9 +129,10 @@ def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.
         # A single-precision 0.3 is 0.3 as it was written, not the double next to it.
         distinct = [str(value) for value in np.asarray(distinct)]
     read = np.array([*map(read_number, distinct), math.nan])
-    known = np.sort(np.unique(read[np.isfinite(read)]))
+    usable = np.abs(read) <= MOST
+    known = np.sort(np.unique(read[usable]))
     table = np.where(np.isnan(read), MISSING, UNKNOWN).astype(np.int32)
-    table[np.isfinite(read)] = np.searchsorted(known, read[np.isfinite(read)])
+    table[usable] = np.searchsorted(known, read[usable])
     return np.asarray(table[places], dtype=np.int32), known
 
 

@@ -184,6 +184,12 @@ def test_a_log_without_one_judgement_says_why(tmp_path: Path) -> None:
         read_parts(path)
 
 
+@pytest.mark.parametrize("seed", [199, 2280, 24924], ids=["nested, inspected", "nested, read", "a list for a model"])
+def test_what_was_found_in_damaged_files_of_tools_stays_repaired(seed: int, tmp_path: Path) -> None:
+    outcome = read_damaged(seed, tmp_path)
+    assert outcome.state != "fault", outcome.message
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [300, pytest.param(3000, marks=pytest.mark.slow)])
 def test_damaged_files_of_tools_are_read_or_refused(count: int, tmp_path: Path) -> None:

@@ -75,6 +75,26 @@ def test_integers_of_five_thousand_digits_inside_lists_are_refused(seed: int, tm
     assert fuzzing_values.read_values(seed, tmp_path)[1].state == "refused"
 
 
+def test_judges_of_an_empty_table_with_a_number_for_a_column_are_no_people() -> None:
+    """An empty column of words, mapped, stays one of words."""
+    nothing = pd.DataFrame(columns=["item", "model", "judge", "verdict", "1e5"], dtype="str")
+    with pytest.raises(InputError, match="a header without rows"):
+        read_verdicts(nothing)
+
+
+def test_a_list_in_place_of_a_model_is_named_where_items_lack() -> None:
+    log = pd.DataFrame({"story": [1, 1, 2, 2], "model": ["x", ["y"], "x", "y"], "verdict": [1, 1, 0, 1]})
+    with pytest.raises(InputError, match="item"):
+        read_verdicts(log)
+
+
+def test_a_number_whose_variance_is_infinite_is_refused() -> None:
+    log = pd.DataFrame({"item": [1, 1, 2, 2], "response": "r", "judge": "j", "trial": [1, 2] * 2})
+    with pytest.raises(InputError, match=r"row 3: found 1e\+308; allowed: a number from -1e\+75 to 1e\+75"):
+        bj.Scores.from_frame(log.assign(score=[1.0, 2.0, 1e308, -1e75]))
+    assert len(bj.Scores.from_frame(log.assign(score=[1.0, 2.0, 1e75, -1e75])).frame) == 4
+
+
 def test_a_key_of_five_thousand_digits_is_no_trial(tmp_path: Path) -> None:
     assert outcomes(range(101_095, 101_096), tmp_path)["read"] == 1
 
